@@ -95,8 +95,8 @@ struct redpoll_host {
     int (*transmit)(void *self, const uint8_t *frame, size_t len, uint8_t backoffs);
     /* Measures the energy of the channel; `on_energy` reports the result. */
     int (*measure_energy)(void *self, uint32_t duration_us);
-    /* Returns the energy of the channel in dBm at the beginning of the current call of the firmware:
-     * -75 if busy, -100 if free. */
+    /* Returns the energy of the channel in dBm at the start of this call of the firmware: -75
+     * if busy, -100 if free. */
     int8_t (*rssi_dbm)(void *self);
     /* Sets whether data requests of a neighbour are acknowledged with the frame pending bit. The
      * address has two or eight bytes, in printed order. */
@@ -115,8 +115,8 @@ struct redpoll_host {
     void (*print)(void *self, const char *text, size_t len);
     /* Ends the node and reports the reason. This function does not return. */
     void (*fail)(void *self, const char *reason);
-    /* Reports an event of the stream of a scenario's app. The address of the peer (16 bytes) and the
-     * port of the receiver identify the stream. The simulator compares the received bytes with the
+    /* Reports an event of the stream of a scenario's app. The peer's address (16 bytes) and the
+     * receiver's port identify the stream. The simulator compares the received bytes with the
      * sent ones, measures goodput, and ignores unknown streams. A receiver that does not know the
      * sender passes 16 zero bytes, which stand for the first stream to its port. */
     void (*stream)(void *self, enum redpoll_stream event, const uint8_t *peer, uint16_t port,

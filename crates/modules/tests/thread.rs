@@ -1,7 +1,7 @@
-//! Nodes of OpenThread in simulated air: leader, router, end devices, and packets between them.
+//! Nodes with OpenThread in the simulator: leader, router, end devices, and packets between them.
 //!
-//! `make thread-test` builds the module and names it in `REDPOLL_THREAD`. Without it these tests
-//! are ignored by name.
+//! `make thread-test` builds the module and sets `REDPOLL_THREAD` to its path. Without this
+//! variable, each test is listed as ignored.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -12,7 +12,7 @@ use redpoll_experiments::{Guests, Outcome, Results, X, conduct, jobs, select};
 use redpoll_sim::foreign::ForeignSpec;
 use redpoll_sim::{PrintedLine, Scenario, World, WorldOptions};
 
-/// Test of the module in a file.
+/// A test that runs the module at the given path.
 type Test = fn(&Path);
 
 fn main() -> ExitCode {
@@ -44,7 +44,7 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, trials.into()).exit_code()
 }
 
-/// Builds a line of nodes from the keys and the console lines of each.
+/// Builds the world of a line of nodes, each with its scenario keys and console lines.
 fn world(file: &Path, nodes: &[(&str, &[&str])], seed: u64) -> World {
     build(&text(file, nodes), seed)
 }
@@ -93,7 +93,7 @@ fn after(lines: &[PrintedLine], node: usize, seconds: u64) -> Vec<&str> {
     own.map(|it| it.text.as_str()).collect()
 }
 
-/// Address of the leader, whichever node it is (Thread's leader anycast locator).
+/// Address of the current leader (Thread's leader anycast locator).
 const LEADER: &str = "fd72:6564:7468:0:0:ff:fe00:fc00";
 const ROUTER: &str = "";
 const END_DEVICE: &str = "role = \"leaf\"";
@@ -118,7 +118,7 @@ fn line(file: &Path) {
     assert_eq!(answers.count(), 3, "{:?}", after(&lines, 0, 300));
 }
 
-/// An end device that is awake sends from an address that its parent knows.
+/// A non-sleepy end device sends from an address that its parent knows.
 fn end_device(file: &Path) {
     let ping = format!("300 s: ping {LEADER} 64 5 10");
     let nodes: [(&str, &[&str]); 2] = [(ROUTER, &[]), (END_DEVICE, &["299 s: state", &ping])];
@@ -129,7 +129,7 @@ fn end_device(file: &Path) {
     assert_eq!(answers.count(), 5, "{told:?}");
 }
 
-/// The answer waits at the parent for the child's next data request.
+/// The answer to a sleepy child waits at the parent for the child's next data request.
 fn sleepy(file: &Path) {
     let ping = format!("300 s: ping {LEADER} 64 5 10");
     let nodes: [(&str, &[&str]); 2] = [(ROUTER, &[]), (SLEEPY, &["299 s: state", &ping])];
@@ -163,7 +163,7 @@ fn repeatable(file: &Path) {
     assert_ne!(first.0, one(8).0);
 }
 
-/// A node that fails is silent. The others have one leader again after the leader's timeout.
+/// A failed node stays silent. After the leader timeout, the other nodes have one leader.
 fn crash(file: &Path) {
     for failing in [0, 3] {
         let nodes: Vec<(&str, &[&str])> = (0..4)
@@ -184,14 +184,15 @@ fn crash(file: &Path) {
     }
 }
 
-/// OpenThread's own TCP, by the commands of its console.
+/// OpenThread's own TCP, controlled by its console commands.
 fn tcp(file: &Path) {
     const BYTES: usize = 20_000;
     let listens = ["200 s: tcp init", "201 s: tcp listen :: 30000"];
     let connect = format!("210 s: tcp connect {LEADER} 30000");
     let run_it = format!("220 s: tcp benchmark run {BYTES}");
     let sends = ["200 s: tcp init", &connect, &run_it];
-    // The leader is whichever node starts first, so the other end of the line sends.
+    // The leader is the node that starts first. Find a seed with which this is node 0, because the
+    // other end of the line sends.
     for seed in 1..10 {
         let asked: (&str, &[&str]) = (ROUTER, &["100 s: state"]);
         let found = run(&mut world(file, &[asked; 3], seed), 101);
@@ -220,14 +221,14 @@ fn tcp(file: &Path) {
     panic!("node-1 is the leader with none of nine seeds");
 }
 
-/// Transfer of an app between the ends of a line.
+/// A transfer between apps at the two ends of a line.
 struct Transfer {
     tcp: &'static str,
     hops: usize,
     is_upwards: bool,
-    /// Buffers of both ends in bytes.
+    /// Size of the buffers of both ends in bytes.
     buffer: u32,
-    /// Probability that a frame, or an acknowledgement of the link, is lost.
+    /// Probability of losing a frame or a link-layer acknowledgment.
     loss: f64,
     seed: u64,
 }
@@ -290,8 +291,8 @@ fn both_tcps(file: &Path) {
     }
 }
 
-/// Prints the goodput of both TCPs under the same conditions. Redpoll's transfers all succeed.
-/// Without `REDPOLL_THREAD_LONG` this is one transfer of each.
+/// Prints the goodput of both TCPs under the same conditions. All transfers of Redpoll must
+/// succeed. Without `REDPOLL_THREAD_LONG`, each TCP runs one transfer.
 fn goodput(file: &Path) {
     let is_long = std::env::var_os("REDPOLL_THREAD_LONG").is_some();
     let (buffers, most): (&[u32], _) = match is_long {
@@ -335,8 +336,8 @@ fn goodput(file: &Path) {
     }
 }
 
-/// An end device and a sleepy one receive from a router, and send to it, over each transport. The
-/// oracle compares every byte.
+/// Each kind of end device receives from a router, and sends to it, over each transport. The oracle
+/// compares every byte.
 fn children(file: &Path) {
     for transport in ["redpoll", "tcplp", "coap"] {
         for leaf in [END_DEVICE, SLEEPY] {
@@ -363,7 +364,7 @@ fn children(file: &Path) {
     }
 }
 
-/// The study in short: 100,000 bytes over one hop by each transport, with one seed.
+/// A short form of the study: 100,000 bytes over one hop with each transport and one seed.
 fn study(file: &Path) {
     let study = redpoll_studies::find("thread").unwrap();
     let figures = select(study.load().unwrap(), &["hops".to_owned()]).unwrap();
@@ -404,8 +405,8 @@ fn study(file: &Path) {
     std::fs::remove_file(&results).unwrap();
 }
 
-/// Thirty-two routers and 64 sleepy children form one partition, and each child sends one
-/// echo request to the leader each minute, at its own second.
+/// With 32 routers and 64 sleepy children, all nodes form one partition. Each child sends an echo
+/// request to the leader every minute, at its own offset.
 ///
 /// Without `REDPOLL_THREAD_LONG` the test has a quarter of the nodes and takes a tenth of the time.
 fn many(file: &Path) {
@@ -449,7 +450,8 @@ fn many(file: &Path) {
     assert!(answers >= sleepy * 5 * 95 / 100, "{answers}");
 }
 
-/// Reads the time of an answer such as `40 bytes from fd00::1: icmp_seq=1 hlim=64 time=12ms`.
+/// Parses the round-trip time of a reply like `40 bytes from fd00::1: icmp_seq=1 hlim=64
+/// time=12ms`.
 fn round_trip_ms(line: &str) -> Option<u64> {
     let (_, time) = line.split_once("bytes from")?.1.split_once("time=")?;
     time.strip_suffix("ms")?.parse().ok()

@@ -1,4 +1,4 @@
-//! A request for the image, or for the missing part of it, and its answer (RFC 9110 §14, §15.3.7).
+//! An HTTP request for an image or its missing part, and the response (RFC 9110 §14, §15.3.7).
 
 use core::fmt::{self, Write};
 
@@ -7,44 +7,44 @@ use crate::head::{ETag, Head};
 /// Maximum length of a response header, in bytes.
 pub const HEAD_MAX: usize = 512;
 
-/// The stored part of an image. The caller keeps it across reboots.
+/// The stored part of an image. The caller keeps this state across reboots.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Have {
-    /// Bytes from its beginning that are written.
+    /// Bytes written, counted from the start of the image.
     pub bytes: u64,
-    /// Size of the image in bytes; `None` before the first answer.
+    /// Size of the image in bytes; `None` before the first response.
     pub size: Option<u64>,
-    /// Version of the image; without it, a transfer cannot be continued.
+    /// Version of the image; without a tag, a transfer cannot resume.
     pub etag: Option<ETag>,
 }
 
 impl Have {
-    /// Returns whether the whole image is written.
+    /// Returns whether the complete image is written.
     pub fn is_whole(&self) -> bool {
         self.size == Some(self.bytes)
     }
 
-    /// Returns the tag of the image, if the transfer can resume.
+    /// Returns the tag of the image, if a transfer can resume.
     fn resumes(&self) -> Option<&ETag> {
         self.etag.as_ref().filter(|_| self.bytes > 0)
     }
 }
 
-/// Reason why an answer is refused. The caller must close the connection.
+/// Reason why a response is rejected. The caller must close the connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Refused {
     /// The head is longer than [`HEAD_MAX`].
     HeadTooLong,
     /// The head is not a valid HTTP response head.
     Malformed,
-    /// The server has sent another status: the image may be available later.
+    /// The server has sent another status code. The image may be available later.
     Status(u16),
-    /// The answer does not state the length of its body.
+    /// The response does not state the length of its body.
     NoLength,
     /// The body has a content coding, which the request did not allow.
     Coded,
-    /// The answer is another part than the requested one, or part of another version. The written
-    /// bytes are then useless.
+    /// The response has a different range than requested, or a part of a different version. The
+    /// stored bytes are then useless.
     OtherPart,
 }
 
@@ -76,7 +76,7 @@ impl core::error::Error for Refused {}
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TooLong;
 
-/// A request and its answer on one connection; see the [crate](crate).
+/// A request and its response on one connection; see the [crate](crate).
 #[derive(Clone, Debug)]
 pub struct Fetch {
     have: Have,
@@ -102,12 +102,11 @@ impl Fetch {
         }
     }
 
-    /// Writes the request to `out` and returns its length. It requests only the missing part,
-    /// on condition that the image is unchanged; otherwise the server sends the whole image
+    /// Writes the request to `out` and returns its length. The request asks only for the missing
+    /// part, on condition that the image is unchanged; otherwise the server sends the whole image
     /// (RFC 9110 §13.1.5).
     ///
-    /// # Errors
-    /// [`TooLong`], if `out` has no room for it.
+    /// # Errors [`TooLong`], if the request does not fit in `out`.
     pub fn request(&self, host: &str, path: &str, out: &mut [u8]) -> Result<usize, TooLong> {
         let mut text = Text { out, len: 0 };
         let range = |text: &mut Text<'_>| match self.have.resumes() {
@@ -126,11 +125,10 @@ impl Fetch {
         Ok(text.len)
     }
 
-    /// Parses bytes of the answer until its head is complete. Then returns how many of `bytes`
-    /// belong to the head; the others are for [`body`](Self::body).
+    /// Parses bytes of the response until its head is complete. Then returns how many of `bytes`
+    /// belong to the head; pass the rest to [`body`](Self::body).
     ///
-    /// # Errors
-    /// [`Refused`], if the answer cannot be used.
+    /// # Errors [`Refused`], if the response cannot be used.
     pub fn head(&mut self, bytes: &[u8]) -> Result<Option<usize>, Refused> {
         let mut taken = 0;
         while self.left.is_none() {
@@ -150,7 +148,7 @@ impl Fetch {
             if let Some(head) = end {
                 let head = Head::parse(head)?;
                 self.filled = 0;
-                // RFC 9110 §15.2: an interim answer arrives before the final answer.
+                // RFC 9110 §15.2: interim responses precede the final response.
                 if head.status >= 200 {
                     self.begin(&head)?;
                 }
@@ -164,7 +162,8 @@ impl Fetch {
             return Err(Refused::Coded);
         }
         match head.status {
-            // The whole: the first request, another version, or a server without ranges.
+            // The whole image: for a first request, for another version, or from a server without
+            // ranges.
             200 => {
                 let length = head.length.ok_or(Refused::NoLength)?;
                 self.have = Have {
@@ -176,14 +175,15 @@ impl Fetch {
                 Ok(())
             }
             206 => self.begin_part(head),
-            // RFC 9110 §15.5.17: the server has no bytes after the stored part. The stored part
-            // was incomplete, so the server has another image.
+            // RFC 9110 §15.5.17: the server has no bytes after the stored part. Because the stored
+            // part was incomplete, the server must have another image.
             416 => Err(Refused::OtherPart),
             status => Err(Refused::Status(status)),
         }
     }
 
-    /// Joins a part to the stored bytes; both need the same strong validator (RFC 9110 §15.3.7.3).
+    /// Appends a part to the stored bytes; both need the same strong validator (RFC 9110
+    /// §15.3.7.3).
     fn begin_part(&mut self, head: &Head) -> Result<(), Refused> {
         let part = head.range.and_then(|range| range.part.zip(range.whole));
         let ((first, last), whole) = part.ok_or(Refused::OtherPart)?;
@@ -215,13 +215,13 @@ impl Fetch {
         bytes.get(..len).unwrap_or_default()
     }
 
-    /// Returns whether the body and the image are complete. A server may send a shorter part than
-    /// requested; then the rest must be requested.
+    /// Returns whether the body and the image are complete. If the server sent a shorter part than
+    /// requested, the caller must request the rest.
     pub fn is_whole(&self) -> bool {
         self.left == Some(0) && self.have.size == Some(self.end)
     }
 
-    /// Returns the state to store after `bytes` bytes are written.
+    /// Returns the state to store when `bytes` bytes of the image are written.
     pub fn have(&self, bytes: u64) -> Have {
         Have { bytes, ..self.have }
     }

@@ -1,11 +1,11 @@
-//! The header of a response: status line and fields (RFC 9112 §4, §5). The parser uses the fields
-//! that give the body's offset, length and image.
+//! The header of a response: status line and fields (RFC 9112 §4, §5). The parser reads the fields
+//! that state the offset and length of the body, and the entity tag.
 
 use core::str;
 
 use crate::Refused;
 
-/// Bytes of the longest entity tag that is stored, including quotes.
+/// Maximum length of a stored entity tag in bytes, including quotes.
 pub const ETAG_MAX: usize = 40;
 
 /// A strong entity tag (RFC 9110 §8.8.3): the server's name for a version of the image.
@@ -16,8 +16,9 @@ pub struct ETag {
 }
 
 impl ETag {
-    /// Returns the tag `text` with its quotes; `None` if it is malformed, weak (which forbids
-    /// joining ranges, RFC 9110 §13.1.5), or longer than [`ETAG_MAX`].
+    /// Returns the tag `text`, which includes its quotes. Returns `None` if the tag is malformed,
+    /// longer than [`ETAG_MAX`], or weak: a weak tag does not allow joining ranges (RFC 9110
+    /// §13.1.5).
     pub fn new(text: &str) -> Option<ETag> {
         let inner = text.strip_prefix('"')?.strip_suffix('"')?;
         let is_tag = inner
@@ -58,10 +59,9 @@ pub(crate) struct Head {
 }
 
 impl Head {
-    /// Parses a head without the empty line after it.
+    /// Parses a head without the empty line that ends it.
     ///
-    /// # Errors
-    /// [`Refused::Malformed`], for a head that no server may send.
+    /// # Errors [`Refused::Malformed`], for a head that HTTP does not allow.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Head, Refused> {
         let text = str::from_utf8(bytes).map_err(|_| Refused::Malformed)?;
         // RFC 9112 §2.2: a single line feed may end a line.
@@ -79,12 +79,12 @@ impl Head {
         Ok(head)
     }
 
-    /// Parses a field; `None` if it is malformed.
+    /// Parses a header field; `None` if the field is malformed.
     fn field(&mut self, line: &str) -> Option<()> {
         let (name, value) = line.split_once(':')?;
         let is_token =
             |byte: u8| byte.is_ascii_graphic() && !b"\"(),/:;<=>?@[\\]{}".contains(&byte);
-        // RFC 9112 §5.1 and §5.2: no blank before the colon, no line folded.
+        // RFC 9112 §5.1, §5.2: no whitespace before the colon, and no line folding.
         if name.is_empty() || !name.bytes().all(is_token) {
             return None;
         }
@@ -109,7 +109,8 @@ impl Head {
     }
 }
 
-/// Parses a line such as `HTTP/1.1 206 Partial Content` (RFC 9112 §4); its text may be missing.
+/// Parses a status line such as `HTTP/1.1 206 Partial Content` (RFC 9112 §4); the reason phrase may
+/// be missing.
 fn status(line: &str) -> Option<u16> {
     let mut words = line.splitn(3, ' ');
     let version = words.next()?.strip_prefix("HTTP/1.")?;

@@ -1,7 +1,7 @@
-//! Writes bytes to flash a page at a time, in the order in which they arrive.
+//! Writes bytes to flash page by page, in the order of arrival.
 
-/// A page of flash that is collected in the caller's memory, such as `[u8; 256]` or `&mut [u8]`. If
-/// this memory is lost, an incomplete page is fetched again.
+/// Buffer for one flash page in the caller's memory, such as `[u8; 256]` or `&mut [u8]`. If this
+/// memory is lost, an incomplete page must be downloaded again.
 #[derive(Debug)]
 pub struct Pages<P> {
     page: P,
@@ -10,7 +10,7 @@ pub struct Pages<P> {
 }
 
 impl<P: AsMut<[u8]>> Pages<P> {
-    /// Continues an image at `begin`, with `page` as long as a page of flash. An empty `page`
+    /// Continues an image at offset `begin`. `page` has the length of a flash page; an empty `page`
     /// accepts no bytes.
     pub fn new(page: P, begin: u64) -> Pages<P> {
         Pages {
@@ -20,10 +20,9 @@ impl<P: AsMut<[u8]>> Pages<P> {
         }
     }
 
-    /// Adds the next bytes, and calls `write` with the position and the bytes of each full page.
+    /// Adds the next bytes, and calls `write` with the offset and the bytes of each full page.
     ///
-    /// # Errors
-    /// The error of `write`; bytes after the page are then not added.
+    /// # Errors The error of `write`; the bytes after this page are then not added.
     pub fn push<E>(
         &mut self,
         mut bytes: &[u8],
@@ -47,10 +46,9 @@ impl<P: AsMut<[u8]>> Pages<P> {
         }
     }
 
-    /// Calls `write` for the last page, which is not full: the image has ended.
+    /// Calls `write` for the incomplete last page at the end of the image.
     ///
-    /// # Errors
-    /// That of `write`.
+    /// # Errors The error of `write`.
     pub fn finish<E>(
         &mut self,
         mut write: impl FnMut(u64, &[u8]) -> Result<(), E>,
@@ -61,7 +59,7 @@ impl<P: AsMut<[u8]>> Pages<P> {
         }
     }
 
-    /// Returns the number of bytes from the beginning of the image that are written.
+    /// Returns the number of bytes written, counted from the start of the image.
     pub fn durable(&self) -> u64 {
         self.begin
     }

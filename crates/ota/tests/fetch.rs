@@ -1,4 +1,4 @@
-//! Answers of servers that comply with HTTP, and of others.
+//! Responses of servers that comply with HTTP, and of servers that do not.
 
 use proptest::prelude::*;
 use redpoll_ota::{ETag, Fetch, HEAD_MAX, Have, Refused, TooLong};
@@ -38,7 +38,7 @@ fn written_bytes_are_not_requested_again() {
     let rest = "GET /i HTTP/1.1\r\nHost: s\r\nRange: bytes=512-\r\nIf-Range: \"v1\"\r\n\
                 Connection: close\r\n\r\n";
     assert_eq!(request(half()), rest);
-    // Without a validator the whole image is requested: its halves could be of two images.
+    // Without a validator, request the whole image: the two parts could belong to different images.
     let etag = None;
     assert_eq!(request(Have { etag, ..half() }), first);
     for room in 0..rest.len() {
@@ -51,7 +51,7 @@ fn written_bytes_are_not_requested_again() {
 fn a_response_is_the_whole_image_or_the_requested_part() {
     let whole = "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\nETag: \"v2\"\r\n\r\n";
     assert_eq!(begins(Have::default(), whole), Ok((0, true)));
-    // The server has another version by now, so the whole image arrives.
+    // The server now has another version, and sends the whole image.
     assert_eq!(begins(half(), whole), Ok((0, true)));
     let rest = part("Content-Range: bytes 512-999/1000\r\nETag: \"v1\"");
     assert_eq!(begins(half(), &rest), Ok((512, true)));
@@ -101,7 +101,7 @@ fn unusable_answers_are_refused() {
     refused("ICY 200 OK\r\n\r\n", Refused::Malformed);
     let long = format!("HTTP/1.1 200 OK\r\nX: {}", "x".repeat(HEAD_MAX));
     refused(&long, Refused::HeadTooLong);
-    // Interim answers without end are limited by the end of the connection, not by memory.
+    // Interim responses need no memory, so only the end of the connection limits their number.
     let mut fetch = Fetch::new(half());
     for _ in 0..1_000 {
         assert_eq!(fetch.head(b"HTTP/1.1 100 Continue\r\n\r\n"), Ok(None));
@@ -131,8 +131,7 @@ fn a_head_may_come_in_any_pieces() {
 }
 
 proptest! {
-    /// For arbitrary answers of a server, there is no panic, and the body is not longer than
-    /// announced.
+    /// An arbitrary response causes no panic, and the body is not longer than announced.
     #[test]
     fn random_answers_cause_no_panic(bytes in proptest::collection::vec(any::<u8>(), 0..600), piece in 1..64_usize) {
         let mut fetch = Fetch::new(half());

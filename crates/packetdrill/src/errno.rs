@@ -1,4 +1,4 @@
-//! Checks that the error numbers of `redpoll-socket` are those of this system.
+//! Checks that `redpoll-socket` has the same error numbers as the operating system.
 
 #[test]
 fn the_numbers_are_this_system_s() {

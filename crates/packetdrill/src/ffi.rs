@@ -33,7 +33,7 @@ use crate::Settings;
 use crate::shim::Shim;
 use crate::sockets::Answer;
 
-/// The state of the process, which runs one script.
+/// State of the process, which runs a single script.
 static SHIM: Shim = Shim::new();
 
 type User = *mut c_void;

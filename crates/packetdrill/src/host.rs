@@ -40,7 +40,7 @@ impl Profile for HostProfile {
     type Handover = Pull;
 }
 
-/// The standard algorithms with another initial window.
+/// The standard algorithms with a configurable initial window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct InitialWindow(Option<NonZero<u8>>);
 
@@ -59,14 +59,14 @@ impl Algorithms for InitialWindow {
     }
 }
 
-/// A packet that the node sent, in the family of its destination.
+/// A packet that the node sent: IPv4 to an IPv4 destination, otherwise IPv6.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SentPacket {
     pub at: Instant,
     pub bytes: Vec<u8>,
 }
 
-/// Start of virtual time, which is large so that no subtraction underflows.
+/// Start of virtual time, large enough that no subtraction underflows.
 const BEGINNING: Instant = Instant::from_micros(1_000_000_000_000);
 /// Default local address, as in Google's packetdrill.
 const DEFAULT_LOCAL: Ipv6Addr = Ipv6Addr::new(0xfd3d, 0xfa7b, 0xd17d, 0, 0, 0, 0, 1);
@@ -75,16 +75,16 @@ const LISTENERS: usize = 8;
 const HALF_OPEN: usize = 8;
 /// Number of servers whose cookies are stored (RFC 7413 §4.1.3).
 const SERVERS: usize = 8;
-/// Packet slots: enough for all packets that the node queues for its host side, and spare ones.
+/// Number of packet slots: more than the node queues for its host side.
 const SLOTS: usize = 40;
-/// More timeouts at one moment than any node has.
+/// Number of consecutive timeouts at one time that counts as an endless loop.
 const RUNAWAY: u32 = 10_000;
 
 /// A node, a virtual clock and the packets that the node sent.
 ///
-/// The node starts with the first `listen`, `connect` or packet. Until then each change of its
-/// [`Settings`] creates a new node. Only [`step`](Self::step) and [`advance`](Self::advance)
-/// advance the time.
+/// The first `listen`, `connect` or packet starts the node. Before the start, each change of the
+/// [`Settings`] replaces the node. Only [`step`](Self::step) and [`advance`](Self::advance) advance
+/// the time.
 pub struct Host {
     settings: Settings,
     node: Node<HostProfile>,
@@ -108,7 +108,7 @@ impl Host {
         self.now
     }
 
-    /// Returns the oldest packet and removes it.
+    /// Removes and returns the oldest sent packet.
     pub fn next_packet(&mut self) -> Option<SentPacket> {
         self.sent.pop_front()
     }
@@ -117,7 +117,7 @@ impl Host {
         !self.sent.is_empty()
     }
 
-    /// Returns the expiry of the node's next timer.
+    /// Returns the expiry time of the node's next timer.
     pub fn deadline(&self) -> Option<Instant> {
         Some(self.node.poll_at()?.at.max(self.now))
     }
@@ -134,8 +134,8 @@ impl Host {
         true
     }
 
-    /// Advances the time to `target`; timers fire in their order. Panics if a timer stays due after
-    /// it fired.
+    /// Advances the time to `target`; timers fire in order. Panics if a timer does not advance
+    /// after it fires.
     pub fn advance(&mut self, target: Instant) {
         let (mut last, mut times) = (self.now, 0);
         while self.step(target) {
@@ -148,8 +148,8 @@ impl Host {
         }
     }
 
-    /// Passes an IPv6 or IPv4 packet to the node. On return, the answers are queued. The node drops
-    /// invalid packets silently.
+    /// Passes an IPv6 or IPv4 packet to the node, and queues the node's responses. The node
+    /// silently drops invalid packets.
     pub fn input(&mut self, packet: &[u8]) {
         let translated;
         let packet = match packet.first().map(|first| first >> 4) {
@@ -167,7 +167,7 @@ impl Host {
         }
         self.begin();
         let now = self.now;
-        // The node counts packets that it drops.
+        // Ignore the error: the node counts the packets that it drops.
         self.with_node(|node| node.input_packet(now, packet).ok());
     }
 
@@ -182,7 +182,7 @@ impl Host {
         &self.settings
     }
 
-    /// Changes the parameters. Returns `false` without a change if the node has started.
+    /// Changes the settings. Returns `false` without a change if the node has started.
     pub(crate) fn adapt(&mut self, change: impl FnOnce(&mut Settings)) -> bool {
         let mut changed = self.settings.clone();
         change(&mut changed);

@@ -1,6 +1,6 @@
 //! Redpoll's TCP under packetdrill.
 //!
-//! A packetdrill script can run against the engine in two ways, both with the same sockets over the
+//! A packetdrill script can run against the engine in two ways. Both use the same sockets over the
 //! host side of a [`Node`](redpoll_stack::Node):
 //!
 //! - as a shared library: `packetdrill --so_filename=.../libredpoll_packetdrill.so` loads this
@@ -8,11 +8,11 @@
 //! - with [`script::run`], a small interpreter of the same syntax, which needs no tool and runs the
 //!   project's own scripts in `scripts/`.
 //!
-//! The parts, from the lowest:
+//! The parts, from the lowest layer:
 //!
 //! - [`Host`]: a node, a virtual clock and the packets that the node sent;
-//! - [`Sockets`]: the POSIX-like calls of `redpoll-socket` over the host, which never wait;
-//! - `ffi`: the tool's C interface and the only unsafe code, whose calls wait through `shim`;
+//! - [`Sockets`]: the POSIX-like calls of `redpoll-socket` over the host, which never block;
+//! - `ffi`: packetdrill's C interface, with the only unsafe code; its calls block in `shim`;
 //! - [`script`]: the interpreter.
 //!
 //! # Manual use
@@ -27,7 +27,7 @@
 //! # Unsupported
 //!
 //! - Packets of more than 1500 bytes, whatever the value of `mtu`.
-//! - The engine has no IPv4: IPv4 is IPv6 with other headers (RFC 7915 §4 and §5). Fragments, IP
+//! - IPv4 in the engine: IPv4 packets are translated to IPv6 (RFC 7915 §4, §5). Fragments, IP
 //!   options and ICMP messages other than errors are dropped.
 //! - Window scaling, urgent data, `MSG_MORE`, `MSG_WAITALL`, `TCP_INFO`, `epoll`, `splice` and
 //!   `pipe`.

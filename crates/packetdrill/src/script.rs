@@ -3,7 +3,7 @@
 //! A script is a list of timed events, one per line:
 //!
 //! ```text
-//! --so_flags=rcvbuf=4096,ts=0              // as the tool's, and before all events
+//! --so_flags=rcvbuf=4096,ts=0              // as in packetdrill; before all events
 //! 0    socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
 //! +0   bind(3, ..., ...) = 0
 //! +0   listen(3, 1) = 0
@@ -14,25 +14,25 @@
 //! ```
 //!
 //! *Times* are absolute (`.5`) or relative to the previous event (`+.5`), a range (`+.2~+.4`), any
-//! time (`*`), or the begin and end of a blocking call (`+0...+.3`). A packet must be sent at its
+//! time (`*`), or the start and end of a blocking call (`+0...+.3`). A packet must be sent at its
 //! time within `--tolerance_usecs`, 1000 by default.
 //!
-//! *Packets* arrive (`<`) or must be sent (`>`). Numbers are relative to the SYNs. A sent packet
-//! must have the given options in their order; `...` at the end (or alone) matches any others. `TS
-//! val * ecr *` matches any timestamps. A number as our own `val` names the live timestamp, and an
-//! `ecr` is compared. `FO` is a Fast Open option with or without a hexadecimal cookie. `[ect0]`,
-//! `[ect1]`, `[ce]`, `[noecn]` after the direction are values of the IP header's ECN field. `win`
-//! is compared if given. `< icmp unreachable port_unreachable [1:101(100)]` is an error about a
-//! sent segment; also `address_unreachable`, `no_route` and `admin_prohibited`.
+//! *Packets* arrive (`<`) or must be sent (`>`). Numbers are relative to the SYN of each direction.
+//! A sent packet must have the given options in this order; `...` at the end, or alone, matches any
+//! further options. `TS val * ecr *` matches any timestamps. A number as the engine's `val` becomes
+//! the name of the live timestamp; an `ecr` must be equal. `FO` is a Fast Open option, with or
+//! without a hexadecimal cookie. `[ect0]`, `[ect1]`, `[ce]` and `[noecn]` after the direction give
+//! the ECN field of the IP header. `win`, if given, must be equal. `< icmp unreachable
+//! port_unreachable [1:101(100)]` is an error about a sent segment; further codes are
+//! `address_unreachable`, `no_route` and `admin_prohibited`.
 //!
-//! *Calls* are those of [`Sockets`](crate::Sockets), and descriptors have the numbers in the
-//! script.
+//! *Calls* are those of [`Sockets`](crate::Sockets); the script chooses the descriptor numbers.
 //!
-//! The interpreter is stricter than the tool. An unexpected packet is an error, also at the end.
-//! Every byte sent, received and read is compared with the written bytes. A call that would wait
+//! The interpreter is stricter than packetdrill. An unexpected packet is an error, also at the end.
+//! Every byte sent, received and read is compared with the written bytes. A call that would block
 //! must have an end time. The interpreter supports one connection at a time: a SYN from another
-//! port or after a reset begins the next, whose bytes count from its socket on. It does not support
-//! `%{ }%`, shell commands, UDP, or events of several lines.
+//! port or after a reset begins the next connection, whose bytes count from the creation of its
+//! socket. The interpreter does not support `%{ }%`, shell commands, UDP, or multi-line events.
 
 mod calls;
 mod parse;
@@ -45,7 +45,7 @@ use std::fmt;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Failure {
-    /// Line of the script, from 1.
+    /// Line number in the script, counted from 1.
     pub line: usize,
     pub message: String,
 }
@@ -59,7 +59,7 @@ impl fmt::Display for Failure {
 impl std::error::Error for Failure {}
 
 /// Runs a script against the engine. Fails at a line that cannot be parsed, or at the first
-/// difference from the script.
+/// difference between the script and the engine.
 pub fn run(text: &str) -> Result<(), Failure> {
     runner::Runner::run(&parse::script(text)?)
 }

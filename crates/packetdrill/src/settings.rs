@@ -1,4 +1,4 @@
-//! Settings: `--so_flags`, and the socket options that a node takes at its start.
+//! Settings: `--so_flags`, and the socket options that apply to the whole node before its start.
 
 use std::net::IpAddr;
 use std::num::NonZero;
@@ -8,10 +8,10 @@ use redpoll_tcp::{Config, EcnUse};
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Settings {
-    /// The host's address. Default: the first address of a `bind`, or the first packet's
-    /// destination.
+    /// The host's address. By default, the first `bind` sets it to its address, or the first packet
+    /// to its destination.
     pub local: Option<IpAddr>,
-    /// Bytes of a connection's receive buffer, which is the announced window. Default 16384.
+    /// Bytes of a connection's receive buffer, which is the advertised window. Default 16384.
     pub rcvbuf: usize,
     /// Bytes of a connection's send buffer. Default 32768.
     pub sndbuf: usize,
@@ -22,7 +22,7 @@ pub struct Settings {
     pub tcp: Config,
 }
 
-/// Bytes of the headers of IPv6 and TCP without options (RFC 6691 §2).
+/// Length of the IPv6 and TCP headers without options in bytes (RFC 6691 §2).
 pub(crate) const HEADERS: u16 = 40 + 20;
 /// The minimum MTU of IPv6 (RFC 8200 §5). A smaller `mtu` only limits the segment size.
 const LEAST_MTU: u16 = 1280;
@@ -36,7 +36,7 @@ impl Default for Settings {
             sndbuf: 32_768,
             mtu: LEAST_MTU,
             initial_window: None,
-            // The values that public scripts expect of a host.
+            // The values that public packetdrill scripts expect.
             tcp: Config {
                 ecn: EcnUse::Off,
                 min_rto: Duration::from_secs(1),
@@ -50,18 +50,18 @@ impl Settings {
     /// Parses comma-separated `key=value`. Later keys override earlier ones; unknown keys and
     /// invalid values are ignored.
     ///
-    /// The keys of packetdrill's shims are `local`, `mtu` (1,500 at most), `rcvbuf`, `sndbuf`,
-    /// `ts`, `iw` (segments, 1 to 255) and `ecn` (0: off, 1: requested, 2: accepted if the peer
-    /// requests it). Further keys are `nodelay=1` for every connection, and, for hosts with other
-    /// acknowledgment rules, `ack_every` (segments, 1 to 255) and `delack` (milliseconds). `remote`
-    /// has no effect.
+    /// The keys that packetdrill's shims share are `local`, `mtu` (at most 1,500), `rcvbuf`,
+    /// `sndbuf`, `ts`, `iw` (segments, 1 to 255) and `ecn` (0: off, 1: requested, 2: accepted if
+    /// the peer requests it). Further keys are `nodelay=1` for every connection, and two that
+    /// change the acknowledgment rules: `ack_every` (segments, 1 to 255) and `delack`
+    /// (milliseconds). `remote` has no effect.
     pub fn parse(flags: &str) -> Settings {
         let mut settings = Settings::default();
         settings.apply(flags);
         settings
     }
 
-    /// Applies [`parse`](Self::parse) to the present settings.
+    /// Applies the flags to the current settings, like [`parse`](Self::parse).
     pub fn apply(&mut self, flags: &str) {
         for flag in flags.split(',') {
             if let Some((key, value)) = flag.split_once('=') {
@@ -157,7 +157,7 @@ mod tests {
             ("mtu=9000", 1500, 1440),
             ("mtu=1500", 1500, 1440),
             ("mtu=1280", 1280, 1220),
-            // Smaller segments over a link that IPv6 can use.
+            // The segments are smaller, but the MTU stays valid for IPv6.
             ("mtu=600", 1280, 540),
         ] {
             let settings = Settings::parse(flags);

@@ -1,9 +1,9 @@
 //! The sockets of packetdrill's threads: one lock, virtual time, and blocking calls.
 //!
 //! packetdrill has two threads. The first runs the script; the second makes a blocking call while
-//! the first continues. The first thread advances the time. When that makes the blocking call
-//! ready, the time must not advance until the second thread has returned and read the clock: the
-//! time is *handed off*.
+//! the first continues. The first thread advances the time. When the blocking call becomes ready,
+//! the time must not advance until the second thread has returned and read the clock: the time is
+//! *handed off*.
 //!
 //! The tests of the shared library in `tests/abi.rs` cover this module.
 
@@ -19,13 +19,15 @@ use crate::host::HostProfile;
 use crate::sockets::Answer;
 use crate::{Errno, SentPacket, Settings, Sockets};
 
-/// Time that passes when a thread reads the clock: packetdrill spins on it before an event.
+/// Virtual time that passes at each read of the clock, because packetdrill reads it in a loop
+/// before an event.
 const LOOK: Duration = Duration::from_micros(1);
 /// Longest wait of the first thread in a call. A correct script never reaches it.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Longest wait for a packet. Keep-alive takes two hours, and longer for its later probes.
+/// Longest virtual wait for a packet, longer than the two hours before the first keep-alive probe
+/// and the time of the later probes.
 const LONGEST_SILENCE: Duration = Duration::from_secs(6 * 60 * 60);
-/// Real time that the second thread has to read the clock.
+/// Maximum real time that the second thread gets to read the clock.
 const HAND_OFF: time::Duration = time::Duration::from_millis(200);
 
 pub(crate) struct Shim {
@@ -46,7 +48,7 @@ struct Waiting {
     released: bool,
 }
 
-/// The condition of a call: a [`Wait`] that the other thread can check.
+/// The condition on which a call waits: a [`Wait`] in a form that the other thread can check.
 enum Reason {
     One(Wait<'static>),
     Poll(Vec<Poll>),
@@ -115,7 +117,7 @@ impl<'a> Held<'a> {
         }
     }
 
-    /// Waits until the second thread has read the time at which its call returned.
+    /// Waits until the second thread has read the time at which its blocking call returned.
     fn handed_off(self) -> Held<'a> {
         let pending = |state: &mut Option<State>| state.as_ref().is_some_and(|s| s.hand_off);
         let waited = self
@@ -129,7 +131,7 @@ impl<'a> Held<'a> {
         Held { guard, ..self }
     }
 
-    /// Advances the time to `target`; with `for_packet` only until there is a packet.
+    /// Advances the time to `target`. If `for_packet`, stops at the first packet.
     fn advance(mut self, target: Instant, for_packet: bool) -> Answer<Held<'a>> {
         loop {
             self = self.handed_off();
@@ -150,7 +152,7 @@ impl<'a> Held<'a> {
 }
 
 impl Shim {
-    /// Returns a shim before [`begin`](Self::begin).
+    /// Returns a shim without state; call [`begin`](Self::begin) first.
     pub(crate) const fn new() -> Shim {
         Shim {
             state: Mutex::new(None),
@@ -158,7 +160,7 @@ impl Shim {
         }
     }
 
-    /// Starts a new state; the calling thread becomes the first one.
+    /// Creates a new state; the calling thread becomes the first thread.
     pub(crate) fn begin(&self, settings: Settings) {
         *self.lock().guard = Some(State {
             sockets: Sockets::new(settings),
@@ -198,7 +200,7 @@ impl Shim {
         })
     }
 
-    /// Waits for the next packet of the node; `None` if no packet will follow.
+    /// Waits for the node's next packet; `None` if the node will send none.
     pub(crate) fn receive(&self) -> Answer<Option<SentPacket>> {
         let mut held = self.lock();
         let target = held.state()?.sockets.now() + LONGEST_SILENCE;
@@ -273,7 +275,7 @@ impl Waiter for &Shim {
                 deadline,
                 released: false,
             });
-            // The hand-off to the released call ends here: the call waits again.
+            // The released call waits again, so its hand-off is over.
             state.hand_off = false;
             self.changed.notify_all();
             while held.state()?.waiting.as_ref().is_some_and(|w| !w.released) {

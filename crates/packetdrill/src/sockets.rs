@@ -1,8 +1,8 @@
-//! The sockets of a process over a [`Host`]: those of `redpoll-socket`, with numbers that the tool
-//! or a script chooses and addresses of both families.
+//! The sockets of a process over a [`Host`]. They extend those of `redpoll-socket` by descriptor
+//! numbers that packetdrill or a script chooses, and by addresses of both families.
 //!
-//! Every call returns at once, with `EAGAIN` (or `EINPROGRESS`) where POSIX would wait. The tool's
-//! blocking calls are those of [`posix::blocking`].
+//! Every call returns at once; where POSIX would block, the result is `EAGAIN` or `EINPROGRESS`.
+//! packetdrill's blocking calls use [`posix::blocking`].
 
 mod options;
 
@@ -18,7 +18,7 @@ use crate::{Errno, Host, SentPacket, Settings, v4};
 
 pub use redpoll_socket::posix::{Answer, Shutdown};
 
-/// Size of the table, more than a node has connections and listeners.
+/// Number of sockets, more than the connections and listeners of a node.
 const SOCKETS: usize = 64;
 
 /// The sockets of one process over one host.
@@ -74,7 +74,8 @@ impl Sockets {
             .with_node(|node| call(&mut posix::Sockets { node, table, now }))
     }
 
-    /// Starts the node, which fixes its parameters; returns the node's socket behind this number.
+    /// Starts the node, which fixes its settings. Returns the node's socket for descriptor
+    /// `number`.
     pub(crate) fn begin(&mut self, number: i32) -> Answer<Fd> {
         self.host.begin();
         self.fd(number)
@@ -90,7 +91,8 @@ impl Sockets {
         Ok(())
     }
 
-    /// Sets the socket's local address and port. The first such address becomes that of the host.
+    /// Sets the socket's local address and port. The first bound address becomes the host's
+    /// address.
     pub fn bind(&mut self, fd: i32, addr: SocketAddr) -> Answer<()> {
         self.host.learn_address(addr.ip());
         let fd = self.fd(fd)?;
@@ -108,7 +110,7 @@ impl Sockets {
         self.call(|sockets| sockets.listen(fd, i32::MAX))
     }
 
-    /// Returns the next connection, with a number from `new_fd`, and its peer.
+    /// Returns the number and the peer of the next connection. The number comes from `new_fd`.
     pub fn accept(
         &mut self,
         fd: i32,
@@ -135,21 +137,22 @@ impl Sockets {
         Ok((number, SocketAddr::new(v4::extract(&peer.addr), peer.port)))
     }
 
-    /// Starts a connection and returns `EINPROGRESS`; later `EALREADY`, `EISCONN` or a failure.
+    /// Starts a connection and returns `EINPROGRESS`. Later calls return `EALREADY`, `EISCONN` or
+    /// the reason of a failure.
     pub fn connect(&mut self, fd: i32, addr: SocketAddr) -> Answer<()> {
         let fd = self.fd(fd)?;
         self.host.begin();
         self.call(|sockets| sockets.connect(fd, endpoint(addr)))
     }
 
-    /// Returns the result of the handshake; `EAGAIN` before its end.
+    /// Returns the result of the handshake, or `EAGAIN` while the handshake continues.
     pub fn connect_result(&mut self, fd: i32) -> Answer<()> {
         let fd = self.fd(fd)?;
         self.call(|sockets| sockets.connect_result(fd))
     }
 
-    /// Receives bytes; 0 is the end of the stream. `flags` may have `MSG_PEEK`, and without effect
-    /// `MSG_DONTWAIT` and `MSG_TRUNC` (the caller discards the bytes).
+    /// Receives bytes; 0 is the end of the stream. `flags` may contain `MSG_PEEK`. `MSG_DONTWAIT`
+    /// and `MSG_TRUNC` are accepted without effect, because the caller discards the bytes.
     pub fn recv(&mut self, fd: i32, out: &mut [u8], flags: i32) -> Answer<usize> {
         let fd = self.fd(fd)?;
         let flags = flags & !libc::MSG_TRUNC;
@@ -159,7 +162,7 @@ impl Sockets {
         )
     }
 
-    /// Queues bytes for sending, and returns their number. `flags` may have `MSG_DONTWAIT` and
+    /// Queues bytes for sending, and returns their number. `flags` may contain `MSG_DONTWAIT` and
     /// `MSG_NOSIGNAL`, which have no effect.
     pub fn send(&mut self, fd: i32, data: &[u8], flags: i32) -> Answer<usize> {
         let fd = self.fd(fd)?;
@@ -170,8 +173,8 @@ impl Sockets {
         )
     }
 
-    /// Sends with an address (`sendto`): with MSG_FASTOPEN as [`posix::Sockets::send_fast`], on a
-    /// socket with TCP_FASTOPEN as [`posix::Sockets::open_by_sending`], and otherwise as
+    /// Sends with an address (`sendto`): with MSG_FASTOPEN like [`posix::Sockets::send_fast`], on a
+    /// socket with TCP_FASTOPEN like [`posix::Sockets::open_by_sending`], and otherwise like
     /// [`send`](Self::send).
     pub fn send_to(&mut self, fd: i32, data: &[u8], flags: i32, to: SocketAddr) -> Answer<usize> {
         let below = self.fd(fd)?;
@@ -194,7 +197,7 @@ impl Sockets {
         })
     }
 
-    /// Ends one direction or both.
+    /// Closes one direction of the connection, or both.
     pub fn shutdown(&mut self, fd: i32, how: Shutdown) -> Answer<()> {
         let fd = self.fd(fd)?;
         self.call(|sockets| sockets.shutdown(fd, how))
@@ -220,7 +223,7 @@ impl Sockets {
         self.call(|sockets| sockets.set_nonblocking(fd, on))
     }
 
-    /// Returns `revents` of one descriptor; 0 for a negative one.
+    /// Returns the `revents` of a descriptor; 0 for a negative descriptor.
     pub fn poll_one(&mut self, fd: i32, events: i16) -> i16 {
         let fd = match self.fd(fd) {
             Ok(fd) => i32::from(fd),
@@ -242,7 +245,7 @@ impl Sockets {
     }
 }
 
-/// Reports an unsupported call to the reader of a script's failure.
+/// Prints a message if `answer` says that the call is unsupported.
 pub(crate) fn supported<T>(what: &str, answer: Answer<T>) -> Answer<T> {
     if matches!(answer, Err(Errno::EOPNOTSUPP)) {
         eprintln!("redpoll-packetdrill: not supported: {what}");

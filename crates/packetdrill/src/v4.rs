@@ -1,8 +1,8 @@
-//! IPv4 for an engine with only IPv6: headers are translated (RFC 7915), addresses embedded in
+//! IPv4 for an engine that has only IPv6: translates headers (RFC 7915), and embeds addresses in
 //! `64:ff9b::/96` (RFC 6052 §2.1).
 //!
-//! Sufficient for one direct link: TCP in both directions, ICMP errors to the engine. Fragments and
-//! options are unsupported.
+//! This module supports what one direct link needs: TCP in both directions, and ICMP errors to the
+//! engine. Fragments and options are unsupported.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -13,7 +13,7 @@ use redpoll_wire::ipv6::{Ipv6Header, next_header};
 const PREFIX: [u8; 12] = [0, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0];
 const ICMP: u8 = 1;
 const HEADER: usize = 20;
-/// DF (RFC 791 §3.1), with no fragment offset.
+/// The flag DF with fragment offset 0 (RFC 791 §3.1).
 const DONT_FRAGMENT: [u8; 2] = [0x40, 0];
 
 /// Returns the engine's address for an IPv6 or IPv4 address.
@@ -47,7 +47,7 @@ struct Header<'a> {
     protocol: u8,
     src: Addr,
     dst: Addr,
-    /// Length after the header, as the header announces it.
+    /// Length of the payload in bytes, as stated in the header.
     announced: usize,
     payload: &'a [u8],
 }
@@ -112,7 +112,7 @@ pub(crate) fn to_v6(packet: &[u8]) -> Option<Vec<u8>> {
     let payload = header.payload.get(..header.announced)?;
     match header.protocol {
         next_header::TCP => {
-            // A wrong checksum must not become correct.
+            // Drop a packet with a wrong checksum; the translation would correct it.
             let mut sum = pseudo_v4(packet, payload.len())?;
             sum.add(payload);
             sum.is_valid().then_some(())?;

@@ -1,4 +1,4 @@
-//! The shared library, driven as packetdrill drives it: by slot numbers, with raw pointers, real
+//! Tests the shared library in the way of packetdrill: with slot numbers, raw pointers, real file
 //! descriptors and two threads.
 
 mod tool;
@@ -62,9 +62,9 @@ fn an_active_open_from_the_address_of_the_flags() {
     let (_, second) = tool.receive().unwrap();
     assert_eq!(first.payload, vec![0; 540]);
     assert_eq!(second.payload, vec![0; 160]);
-    // Without an acknowledgment the timer expires at its own time.
+    // Without an acknowledgment, the retransmission timer expires.
     let (at, again) = tool.receive().unwrap();
-    // Rounded up to the engine's tick, a millisecond.
+    // The time is rounded up to the engine's tick of one millisecond.
     let due = (before + 50_000 + 1_000_000 + 999) / 1_000 * 1_000;
     assert_eq!((at, again.seq), (due, first.seq));
 
@@ -90,7 +90,7 @@ fn a_passive_open_tells_the_peer_and_data_goes_both_ways() {
     assert_eq!(tool.receive().unwrap().1.ack, 302);
     assert_eq!(tool.read(fd, 10), Ok(0));
     assert_eq!(tool.read(listener, 10), Err(ENOTCONN));
-    // packetdrill closes open descriptors with the C library.
+    // packetdrill closes open descriptors with the C library's `close`.
     assert!(tool::close_real(fd) && tool::close_real(listener));
     tool.free();
 }
@@ -220,7 +220,7 @@ fn addresses_open_connections_with_data() {
     tool.inject(Seg::peer(SYN | ACK, 0).ack(1).win(8000).mss(1000));
     let (_, data) = tool.receive().unwrap();
     assert_eq!((data.flags, data.payload.len()), (ACK | PSH, 100));
-    // On an open connection the address has no effect.
+    // On an established connection the address has no effect.
     assert_eq!(tool.sendmsg_to(fd, &[10, 20], 0), Ok(30));
     assert_eq!(tool.sendto(fd, 5, 0), Ok(5));
 }

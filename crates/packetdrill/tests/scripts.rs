@@ -1,4 +1,4 @@
-//! Every script in `scripts/` runs, one test each.
+//! Runs every script in `scripts/` as a separate test.
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! Modules of our own, compiled here, and scenarios that name them.
+//! Modules that the tests compile, and scenarios that use them.
 #![allow(dead_code, reason = "each test uses some of these functions")]
 
 use std::path::{Path, PathBuf};
@@ -8,7 +8,8 @@ use redpoll_sim::{BuildError, Scenario, World, WorldOptions};
 
 use redpoll_modules::Modules;
 
-/// Compiles the tests' own node with these options. Rust needs a C compiler to link, so one exists.
+/// Compiles the tests' own node with these options. A C compiler is present, because Rust links
+/// with one.
 pub fn compile(name: &str, options: &[&str]) -> PathBuf {
     compile_file("tests/support/node.c", name, options)
 }
@@ -23,7 +24,7 @@ pub fn compile_guest(name: &str, options: &[&str]) -> PathBuf {
 fn compile_file(source: &str, name: &str, options: &[&str]) -> PathBuf {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(source);
     let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.so"));
-    // Tests run in parallel, and each test loads a complete file.
+    // Tests run in parallel: replace the file only when it is complete.
     let fresh = to.with_extension(std::process::id().to_string());
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
     let mut command = Command::new(&compiler);
@@ -35,7 +36,7 @@ fn compile_file(source: &str, name: &str, options: &[&str]) -> PathBuf {
     to
 }
 
-/// Returns a line of nodes that hear only their neighbours, all of them modules.
+/// Returns a scenario with a line of modules, in which each node hears only its neighbours.
 pub fn line(modules: &[&Path]) -> String {
     let mut text =
         "[mac]\naddresses = \"extended\"\npan_id = 0xabcd\n[border]\nprefix = \"fd00::/64\"\n\

@@ -1,9 +1,9 @@
 /* Firmware for the tests of this crate: a node with the interface of Contiki-NG's nodes for
  * Cooja, without the rest of Contiki-NG.
  *
- * Number 1 sends a broadcast each second and prints how long it then waited in a loop of
- * three turns; the others answer it. Each prints one of its random numbers when it begins,
- * and when a timer of microseconds fires. */
+ * Node 1 sends a broadcast each second, then waits in a loop of three iterations and prints
+ * the waiting time. The other nodes answer the broadcast. Each node prints a random number at
+ * its start and when its microsecond timer fires. */
 
 #include <stdint.h>
 #include <stdio.h>
@@ -61,7 +61,7 @@ send(unsigned char what)
   simOutSize = 16;
 }
 
-/* Called through the dynamic symbol table, as in a complete node: the program has this symbol too. */
+/* `main` also exists in the program: like a complete node, call it by its dynamic symbol. */
 int
 main(void)
 {

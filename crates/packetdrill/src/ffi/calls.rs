@@ -12,8 +12,8 @@ use super::{SHIM, User, code, done};
 use crate::sockets::Answer;
 use crate::{Errno, Shutdown};
 
-// Descriptors are real ones, because packetdrill finally closes open descriptors with the C
-// library's close.
+// Descriptors are real file descriptors, because packetdrill finally closes open ones with the C
+// library's `close`.
 
 fn new_descriptor() -> Answer<c_int> {
     // SAFETY: takes no pointer.
@@ -26,8 +26,8 @@ fn new_descriptor() -> Answer<c_int> {
 }
 
 fn give_back(fd: c_int) {
-    // SAFETY: takes no pointer; the number is from `new_descriptor`, and any other code that knew
-    // the number is closing it.
+    // SAFETY: takes no pointer. The number is from `new_descriptor`, and no code that knows the
+    // number uses it any longer.
     unsafe { libc::close(fd) };
 }
 
@@ -121,7 +121,8 @@ pub(super) extern "C" fn shutdown(_: User, fd: c_int, how: c_int) -> c_int {
     done(SHIM.call(|sockets| sockets.shutdown(fd, how)))
 }
 
-/// Returns a descriptor for `poll`. A negative one is ignored, and an unknown one stays unknown.
+/// Returns a descriptor of the host for `poll`. Keeps a negative descriptor, which `poll` ignores,
+/// and maps an unknown one to an unknown one.
 fn below(fd: c_int) -> c_int {
     let unknown = if fd < 0 { fd } else { c_int::MAX };
     SHIM.descriptor(fd).map_or(unknown, c_int::from)

@@ -1,4 +1,4 @@
-//! The tool's end of the wire, and its clock. See *the contract* in the parent module.
+//! packetdrill's end of the wire, and its clock. See *the contract* in the parent module.
 
 use std::ffi::{c_int, c_longlong, c_uint, c_void};
 

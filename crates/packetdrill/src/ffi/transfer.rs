@@ -13,20 +13,20 @@ use crate::Errno;
 use crate::host::endpoint;
 use crate::sockets::{Answer, supported};
 
-/// Maximum number of bytes of a call, more than a window.
+/// Maximum number of bytes of a call; larger than any window.
 const MOST: usize = 1 << 16;
 
 fn receive(fd: c_int, len: usize, flags: c_int) -> Answer<Vec<u8>> {
     let fd = SHIM.descriptor(fd)?;
     let mut out = vec![0; len.min(MOST)];
-    // With MSG_TRUNC the caller discards the bytes.
+    // With MSG_TRUNC the caller of this function discards the bytes.
     let flags = flags & !libc::MSG_TRUNC;
     let received = blocking::recv(&mut &SHIM, fd, &mut out, flags);
     out.truncate(supported("recv with these flags", received)?);
     Ok(out)
 }
 
-/// Sends all of `data`, or as much as fits if the call may not wait.
+/// Sends all of `data`; a non-blocking call sends only what fits in the buffer.
 fn transmit(fd: c_int, data: &[u8], flags: c_int) -> Answer<usize> {
     let fd = SHIM.descriptor(fd)?;
     let flags = flags & !libc::MSG_NOSIGNAL;
@@ -81,7 +81,7 @@ pub(super) unsafe extern "C" fn recvfrom(
     _addr: *mut sockaddr,
     _addr_len: *mut socklen_t,
 ) -> ssize_t {
-    // SAFETY: the contract. A stream reports no addresses.
+    // SAFETY: the contract. A stream socket does not report the peer's address.
     unsafe { recv(user, fd, data, len, flags) }
 }
 
@@ -207,7 +207,7 @@ fn transmit_to(fd: c_int, data: &[u8], flags: c_int, to: Option<SocketAddr>) -> 
     if SHIM.call(|sockets| sockets.opens_by_sending(fd))? {
         return SHIM.call(|sockets| sockets.send_to(fd, data, flags, to));
     }
-    // A connected stream ignores the address.
+    // A connected stream socket ignores the address.
     transmit(fd, data, flags)
 }
 

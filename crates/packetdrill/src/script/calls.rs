@@ -7,14 +7,14 @@ use super::runner::{PORT, Runner, stream};
 use crate::sockets::Answer;
 use crate::{Errno, Shutdown};
 
-/// The result of a call: `None` if the call would wait.
+/// The result of a call; `None` if the call would block.
 type Outcome = Option<Answer<i64>>;
 
 impl Runner {
-    /// Makes a call, or repeats it. For a call that may wait, `progress` has the bytes done so far,
-    /// or a mark that the call has begun.
+    /// Makes a call, or repeats one that has blocked. For a call that may block, `progress` holds
+    /// the number of bytes done so far, or a non-zero value if the call has begun.
     ///
-    /// `Err` describes a mistake in the script, or a difference from it.
+    /// `Err` describes a mistake in the script, or a difference from the script.
     pub(super) fn call(
         &mut self,
         call: &Call,
@@ -75,7 +75,8 @@ impl Runner {
             ("socket", 3) => {
                 let name = new_name(call)?;
                 let nonblocking = int(&call.args, 1)? as i32 & libc::SOCK_NONBLOCK != 0;
-                // A new socket begins with the first byte of both streams.
+                // The streams of a new socket begin at relative sequence number 1 in both
+                // directions.
                 (self.written, self.read) = (1, 1);
                 let made = self.sockets.socket(name);
                 made.and_then(|()| self.sockets.set_nonblocking(name, nonblocking))
@@ -202,7 +203,7 @@ impl Runner {
         Ok(count as i64)
     }
 
-    /// Polls; returns `Some` if an event has occurred or the call may not wait.
+    /// Polls the descriptors. Returns `Some` if an event has occurred or the call must not block.
     fn poll(&mut self, fds: &[Arg], timeout: i64, may_wait: bool) -> Result<Outcome, String> {
         let mut ready = 0;
         let mut wrong = None;
@@ -250,12 +251,12 @@ fn new_name(call: &Call) -> Result<i32, String> {
     match call.returns {
         Ok(name) => i32::try_from(name)
             .map_err(|_| "the descriptor that the call returns is too large".into()),
-        // The script expects a failure. If the call succeeds, the script fails.
+        // The script expects a failure, so a descriptor that the call returns fails the script.
         Err(_) => Ok(i32::MAX),
     }
 }
 
-/// Returns the words of a socket option: `[1]` or `{onoff=1, linger=0}`.
+/// Returns the integers in a socket option's value, such as `[1]` or `{onoff=1, linger=0}`.
 fn words(arg: &Arg) -> Result<Vec<i32>, String> {
     let values: Vec<&Arg> = match arg {
         Arg::List(list) => match list.as_slice() {

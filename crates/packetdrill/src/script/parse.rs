@@ -27,7 +27,7 @@ pub(super) struct Event {
 pub(super) enum When {
     At(Moment),
     Between(Moment, Moment),
-    /// A blocking call: begin and end.
+    /// Start and end time of a blocking call.
     Lasting(Moment, Moment),
     Any,
 }
@@ -42,8 +42,8 @@ pub(super) struct Moment {
 pub(super) enum What {
     Inject(Segment),
     Expect(Segment),
-    /// A destination-unreachable message with this code, about the sent segment with this relative
-    /// sequence number.
+    /// A destination-unreachable message: its code, and the relative sequence number of the sent
+    /// segment that it concerns.
     Unreachable(u8, u32),
     Call(Call),
 }
@@ -348,7 +348,7 @@ fn call(scan: &mut Scan<'_>) -> Result<Call, Unreadable> {
         }
         _ => Ok(value),
     };
-    // The meaning of the error, in parentheses.
+    // Skip the meaning of the error number in parentheses.
     if scan.eat("(") {
         scan.remainder();
     }

@@ -1,4 +1,4 @@
-//! Runs a script: advances the time, injects packets, and compares the sent ones.
+//! Runs a script: advances the time, injects packets, and compares sent packets with the script.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -15,13 +15,13 @@ use crate::{SentPacket, Settings, Sockets, v4};
 
 const TOLERANCE_US: u64 = 1_000;
 const ANY_TIME_US: u64 = 6 * 60 * 60 * 1_000_000;
-/// The peer's initial sequence number, near the wrap.
+/// The peer's initial sequence number, near the wrap-around.
 const PEER_ISN: u32 = u32::MAX - 999;
 const PEER_PORT: u16 = 53_210;
 /// The port to which every socket of a script is bound or connects.
 pub(super) const PORT: u16 = 8080;
 
-/// Returns the byte of either stream at a relative sequence number.
+/// Returns the byte of a stream at a relative sequence number, the same for both directions.
 pub(super) fn stream(position: u32) -> u8 {
     (position.wrapping_mul(0x9e37_79b1) >> 24) as u8
 }
@@ -35,7 +35,7 @@ pub(super) struct Runner {
     last_us: u64,
     flow: Flow,
     waiting: Option<Waiting>,
-    /// Positions of the next byte that the script writes and reads.
+    /// Relative sequence numbers of the next byte that the script writes and, below, reads.
     pub(super) written: u32,
     pub(super) read: u32,
 }
@@ -50,7 +50,7 @@ struct Flow {
     ends: Ends,
     our_isn: Option<u32>,
     reset: bool,
-    /// The script's names for our timestamps, with the live values.
+    /// Maps the script's names for the engine's timestamps to the live values.
     timestamps: BTreeMap<u32, u32>,
 }
 
@@ -166,7 +166,7 @@ impl Runner {
         self.sockets.now().since(self.origin).as_micros()
     }
 
-    /// Advances the time to an event. The time may already be slightly after it.
+    /// Advances the time to an event. Does nothing if the time is already past the event.
     fn advance(&mut self, target_us: u64) -> Result<(), String> {
         let target = self.origin + Duration::from_micros(target_us);
         while self.sockets.step(target) {
@@ -306,7 +306,7 @@ impl Runner {
         let is_another =
             seen.segment.flags & ACK == 0 && seen.ends.local_port != self.flow.ends.local_port;
         if is_syn && (is_first || is_another) {
-            // An active open: the SYN shows the ports.
+            // An active open: the SYN determines the ports.
             self.flow = Flow {
                 ends: seen.ends,
                 our_isn: Some(seen.segment.seq),

@@ -50,7 +50,7 @@ impl<'a> Scan<'a> {
         Err(format!("unexpected `{}`", self.rest))
     }
 
-    /// Reads as many characters as satisfy `fits`; `None` if the first one does not.
+    /// Reads all leading characters that satisfy `fits`; `None` if the first one does not.
     pub(super) fn take(&mut self, fits: impl Fn(char) -> bool) -> Option<&'a str> {
         let len = self.rest.find(|c| !fits(c)).unwrap_or(self.rest.len());
         let (taken, rest) = self.rest.split_at(len);
@@ -92,7 +92,7 @@ impl<'a> Scan<'a> {
         padded.parse().map_err(|_| bad)
     }
 
-    /// Reads digits, without the blanks after them.
+    /// Reads digits without skipping blanks after them.
     fn digits(&mut self) -> Option<&'a str> {
         let len = self
             .rest

@@ -1,4 +1,4 @@
-//! Segments as scripts write them, and as they are on the wire.
+//! Segments: the form in scripts, and the bytes of packets.
 
 use std::fmt;
 
@@ -39,7 +39,7 @@ pub(super) enum Opt {
     End,
     Timestamps(Value, Value),
     Sack(Vec<(u32, u32)>),
-    /// An option that the interpreter does not know.
+    /// An option without a name in scripts.
     Other(u8, Vec<u8>),
 }
 
@@ -63,13 +63,13 @@ pub(super) struct Ends {
     pub(super) remote_port: u16,
 }
 
-/// Builds a packet from the peer, whose numbers are already live.
+/// Builds a packet from the peer. The numbers in `segment` are absolute, not relative to the SYN.
 pub(super) fn build(segment: &Segment, payload: &[u8], ends: &Ends) -> Result<Vec<u8>, String> {
     let Options::Exactly(options) = &segment.options else {
         return Err("`...` is allowed only in packets that the library sends (`>`), not in injected packets (`<`)".into());
     };
     let mut options = encode(options)?;
-    // Zeros fill the last word and end the list.
+    // Zeros pad the last word; a zero also ends the option list (RFC 9293 §3.1).
     options.resize(options.len().next_multiple_of(4), 0);
     let words = u8::try_from(5 + options.len() / 4).unwrap_or(u8::MAX);
     if words > 15 {
@@ -147,16 +147,16 @@ fn encode(options: &[Opt]) -> Result<Vec<u8>, String> {
     Ok(out)
 }
 
-/// A sent packet with live numbers.
+/// A sent packet with absolute numbers.
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
     pub(super) ends: Ends,
-    /// The segment; its `options` are `Exactly`.
+    /// The segment; its `options` are always `Exactly`.
     pub(super) segment: Segment,
     pub(super) payload: Vec<u8>,
 }
 
-/// Parses a sent packet without the codec that made it.
+/// Parses a sent packet, independently of the engine's codec.
 pub(super) fn decode(packet: &[u8]) -> Result<Seen, String> {
     let (ip, tcp) =
         Ipv6Header::parse(packet).map_err(|e| format!("the packet is not IPv6: {e:?}"))?;

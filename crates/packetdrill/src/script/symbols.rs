@@ -1,4 +1,4 @@
-//! The names that scripts use for numbers.
+//! The symbolic constants that scripts can use.
 
 pub(super) fn value(name: &str) -> Option<i64> {
     let number = match name {

@@ -1,6 +1,6 @@
 use super::run;
 
-/// A script that passes; each test changes a line of it.
+/// A script that passes; each test changes one of its lines.
 const GOOD: &str = "\
 --so_flags=ts=1,rcvbuf=4000
 0    socket(..., SOCK_STREAM, IPPROTO_TCP) = 3   // line 2
@@ -24,7 +24,7 @@ fn the_valid_script_passes() {
     assert_eq!(run(GOOD), Ok(()));
 }
 
-/// Replaces the only `from` in the script, and expects the failure.
+/// Replaces the only occurrence of `from` in the script, and expects a failure in `line`.
 fn spoiled(from: &str, to: &str, line: usize, message: &str) {
     assert_eq!(GOOD.matches(from).count(), 1, "`{from}` once");
     let failure = run(&GOOD.replace(from, to)).expect_err(from);
@@ -182,7 +182,7 @@ fn a_segment_with_every_option_survives_the_wire() {
         let packet = build(&segment, &[1, 2, 3], &ends).unwrap();
         let seen = decode(&packet).unwrap();
         let text = (segment.to_string(), seen.segment.to_string());
-        // The padding of the last word is also an option.
+        // The decoder also lists the padding of the last word as options.
         assert!(text.1.starts_with(text.0.trim_end_matches('>')), "{text:?}");
         assert_eq!((seen.payload, seen.ends.local_port), (vec![1, 2, 3], 81));
         for at in 40..packet.len() {

@@ -1,7 +1,7 @@
 //! `getsockopt` and `setsockopt`. Values are the integers of the options' structures.
 //!
-//! Options that a connection accepts at any time are set for one socket. Sizes of buffers and
-//! segments are parameters of the whole node, see the [crate](crate).
+//! Options that a connection accepts at any time apply to one socket. Sizes of buffers and segments
+//! are settings of the whole node, see the [crate](crate).
 
 use libc::{IPPROTO_TCP, SOL_SOCKET};
 use redpoll_socket::posix::Opt;
@@ -14,7 +14,7 @@ impl Sockets {
     pub fn set_option(&mut self, fd: i32, level: i32, name: i32, value: &[i32]) -> Answer<()> {
         let below = self.fd(fd)?;
         let value = match (level, name, value) {
-            // A pair of a switch and a number of seconds; -1 stands for off.
+            // `struct linger`: a switch and a number of seconds. -1 stands for off.
             (SOL_SOCKET, libc::SO_LINGER, &[on, seconds, ..]) => match on {
                 0 => -1,
                 _ => seconds,

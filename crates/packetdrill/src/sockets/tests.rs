@@ -74,14 +74,14 @@ fn unsupported_options_are_refused_by_name() {
         sockets.option(1, tcp, libc::TCP_INFO),
         Err(Errno::ENOPROTOOPT)
     );
-    // The node has started: only a call without a change succeeds.
+    // The node has started: the call succeeds only if it changes nothing.
     assert_eq!(
         sockets.set_option(1, tcp, libc::TCP_MAXSEG, &[1220]),
         Ok(())
     );
     let late = sockets.set_option(1, tcp, libc::TCP_MAXSEG, &[1000]);
     assert_eq!(late, Err(Errno::EOPNOTSUPP));
-    // TCP_NODELAY changes the socket for which it is set, not the listener.
+    // TCP_NODELAY changes only the socket on which it is set, not the listener.
     assert_eq!(sockets.set_option(1, tcp, libc::TCP_NODELAY, &[1]), Ok(()));
     assert_eq!(sockets.option(1, tcp, libc::TCP_NODELAY), Ok(vec![1]));
     assert_eq!(sockets.option(0, tcp, libc::TCP_NODELAY), Ok(vec![0]));

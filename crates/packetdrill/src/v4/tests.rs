@@ -7,7 +7,7 @@ const SYN: [u8; 40] = [
     0x12, 0x34, 0x1f, 0x90, 0, 0, 0, 1, 0, 0, 0, 0, 0x50, 0x02, 4, 0, 0, 0, 0, 0, // TCP
 ];
 
-/// Returns [`SYN`] with both checksums by the plain rule of RFC 1071.
+/// Returns [`SYN`] with both checksums, computed as in RFC 1071.
 fn syn() -> Vec<u8> {
     let fold = |words: &[u8]| {
         let mut sum: u32 = words

@@ -1,4 +1,5 @@
-//! packetdrill's side of the interface, written from its description instead of from the library.
+//! packetdrill's side of the interface, implemented from packetdrill's description, independently
+//! of the library.
 
 use std::cell::Cell;
 use std::ffi::{CString, c_char, c_int, c_longlong, c_short, c_uint, c_ulong, c_void};
@@ -15,7 +16,7 @@ pub const RST: u8 = 4;
 pub const PSH: u8 = 8;
 pub const ACK: u8 = 16;
 
-/// The peer's initial sequence number and port.
+/// The peer's initial sequence number and, below, its port.
 const ISN: u32 = 0xffff_ff00;
 const PEER_PORT: u16 = 40_000;
 const PORT: u16 = 8080;
@@ -33,7 +34,7 @@ pub enum Net {
     V6,
 }
 
-/// A segment; numbers relative to the SYNs.
+/// A segment whose numbers are relative to the SYNs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seg {
     pub flags: u8,
@@ -85,14 +86,14 @@ static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 pub struct Tool {
     slots: [usize; 33],
     net: Net,
-    /// Our initial sequence number, once known, and the ports.
+    /// The library's initial sequence number, once known, and the ports.
     live: Mutex<Cell<(u32, (u16, u16))>>,
     task: (mpsc::SyncSender<i32>, Mutex<mpsc::Receiver<i32>>),
     _library: Library,
     _turn: MutexGuard<'static, ()>,
 }
 
-// SAFETY: only the guard of the turn is not Sync, and the tool only holds it.
+// SAFETY: only `_turn` is not `Sync`, and no method uses it.
 unsafe impl Sync for Tool {}
 
 fn library() -> PathBuf {
@@ -104,7 +105,7 @@ type User = *mut c_void;
 
 const FLAGS: c_int = libc::RTLD_NOW | libc::RTLD_LOCAL | libc::RTLD_NODELETE | libc::RTLD_DEEPBIND;
 
-/// Calls slot `$slot` as a function of these types.
+/// Calls the function in slot `$slot` with the given types.
 macro_rules! slot {
     ($tool:expr, $slot:expr, ($($arg:expr => $type:ty),*) -> $result:ty) => {{
         // SAFETY: by the description of the interface, the slot holds a function of this type, and
@@ -159,7 +160,7 @@ impl Tool {
     }
 
     pub fn call_without_arguments(&self, slot: usize) -> Answer<i32> {
-        // The call passes a zero for each argument of the function with most arguments.
+        // Passes six zeros, one for each argument of the function with the most arguments.
         answer(
             slot!(self, slot, (0 => usize, 0 => usize, 0 => usize, 0 => usize, 0 => usize, 0 => usize) -> c_int),
         )
@@ -316,9 +317,9 @@ impl Tool {
         Ok(count)
     }
 
-    /// Calls `fcntl` with `argument` as the int of a variadic function.
+    /// Calls the variadic `fcntl` with `argument` as int.
     pub fn fcntl(&self, fd: i32, command: i32, argument: i32) -> Answer<i32> {
-        // SAFETY: as in `slot!`; a variadic call, as the tool makes it.
+        // SAFETY: as in `slot!`; packetdrill also makes this call as variadic.
         let value = unsafe {
             let function: extern "C" fn(User, c_int, c_int, ...) -> c_int =
                 transmute::<usize, _>(self.slots[17]);
@@ -417,12 +418,12 @@ impl Tool {
         assert_eq!(sent, 0);
     }
 
-    /// Makes later sequence numbers relative to this SYN of the library.
+    /// Makes later sequence numbers relative to `syn`, which the library sent.
     pub fn learn(&self, syn: &Seg) {
         self.live.lock().unwrap().set((syn.seq, syn.ports));
     }
 
-    /// Returns the next packet and its time; `None` if there is none.
+    /// Returns the next packet and its time; `None` if the library sends no packet.
     pub fn receive(&self) -> Option<(i64, Seg)> {
         let mut packet = vec![0; 2048];
         let (mut len, mut time): (usize, c_longlong) = (packet.len(), 0);
@@ -495,7 +496,7 @@ impl Tool {
         time.tv_sec * 1_000_000 + time.tv_usec
     }
 
-    /// Reports the second thread, just before its call.
+    /// Sends the ID of the second thread to the first, just before the blocking call.
     pub fn send_task(&self, task: i32) {
         self.task.0.send(task).unwrap();
     }
@@ -525,15 +526,14 @@ fn message(vectors: &mut [libc::iovec]) -> libc::msghdr {
     message
 }
 
-/// Checks that the received bytes are those of the peer, and that no byte after the first `count`
-/// bytes has changed.
+/// Checks that the first `count` bytes come from the peer, and that no later byte has changed.
 fn check_received(out: &[u8], count: i32) {
     let (received, rest) = out.split_at(count as usize);
     assert!(received.iter().all(|byte| *byte == 1));
     assert!(rest.iter().all(|byte| *byte == 0xee));
 }
 
-/// Returns the ones' complement sum of RFC 1071.
+/// Returns the ones' complement sum of the bytes (RFC 1071).
 fn ones_sum(bytes: &[u8]) -> u16 {
     let word = |pair: &[u8]| u32::from(pair[0]) << 8 | pair.get(1).map_or(0, |b| u32::from(*b));
     let mut sum: u32 = bytes.chunks(2).map(word).sum();
@@ -553,7 +553,7 @@ pub fn task_id() -> i32 {
     unsafe { libc::gettid() }
 }
 
-/// Waits, as packetdrill does, until a thread of this process sleeps.
+/// Waits, like packetdrill, until a thread of this process sleeps.
 pub fn wait_until_asleep(task: i32) {
     let mut asleep = 0;
     for _ in 0..10_000 {
