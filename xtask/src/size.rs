@@ -38,7 +38,7 @@ pub use options::Options;
 use peer::Layers;
 use stack::Stack;
 
-/// Returns whether images can be linked here; another check looks for compilers.
+/// Fails if no linker for images is found. [`Toolchain::find`] looks for compilers.
 pub fn possible(toolchain: &Toolchain) -> Outcome {
     firmware::linker(toolchain).map(|_| ())
 }

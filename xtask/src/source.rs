@@ -123,7 +123,7 @@ fn squeeze(tokens: &TokenStream) -> String {
         .collect()
 }
 
-/// Visits every token below `tokens`, groups opened, in order.
+/// Visits every token of `tokens` in order, including the tokens in groups.
 pub fn flatten(tokens: TokenStream, visit: &mut impl FnMut(&TokenTree)) {
     for token in tokens {
         visit(&token);

@@ -42,13 +42,13 @@ pub fn build(workspace: &Workspace) -> Result<Option<String>, Failure> {
     Ok(None)
 }
 
-/// Links the libraries with Redpoll for C to the module, if they were built.
+/// Links the libraries and Redpoll for C into the module, if the libraries were built.
 pub fn link(workspace: &Workspace) -> Result<Option<String>, Failure> {
     let is_built = workspace.root.join(BUILD).join(LAST).is_file();
     if !is_built {
         return Ok(Some("OpenThread was not built".into()));
     }
-    // The tests of Redpoll for C use this library, too.
+    // Builds the static library of Redpoll for C, which other tests use, too.
     let mut cargo = workspace.cargo();
     cargo.args(["rustc", "--quiet", "-p", "redpoll-capi", "--lib"]);
     workspace::run(cargo.args(["--crate-type", "staticlib"]))?;

@@ -121,7 +121,7 @@ fn pages(workspace: &Workspace) -> Result<Vec<Page>, Failure> {
     listed.iter().map(read).collect()
 }
 
-/// Makes the kind of interface that the pages use.
+/// Command that makes an interface of the kind that the pages use.
 const TUN: &str = "ip tuntap add dev probe mode tun";
 /// A firewall rule that works only if the kernel supports NFQUEUE.
 const QUEUE_RULE: &str = "ip6tables -t mangle -A FORWARD -p tcp -j NFQUEUE --queue-num 0";
@@ -158,8 +158,8 @@ fn has(tool: &str) -> bool {
     workspace::output(Command::new("bash").args(["-c", &find])).is_ok()
 }
 
-/// Returns the options of `unshare` for namespaces in which a page may change the network, and
-/// which end with all of their processes.
+/// Returns the options of `unshare` for namespaces in which a page may change the network. All
+/// processes in these namespaces end with `unshare`.
 fn apart() -> Vec<&'static str> {
     let mut options = vec![
         "--net",
@@ -221,7 +221,7 @@ fn follow(workspace: &Workspace, page: &Page, program: &Path) -> Outcome {
         Step::Run(block) => terminals.run(block),
         Step::Interrupt { line } => terminals.interrupt(*line),
     });
-    // All programs end, also after a failure.
+    // Ends all programs, also after a failure.
     let ended = terminals.end();
     outcome
         .and(ended)
@@ -246,7 +246,7 @@ impl Place {
             page: root.join("work"),
             root,
         };
-        // A process of another namespace may have had this number.
+        // A process in another namespace may have had this process number.
         let _ = std::fs::remove_dir_all(&place.root);
         std::fs::create_dir_all(&place.page)?;
         std::os::unix::fs::symlink(&workspace.root, place.root.join("redpoll"))?;
@@ -333,7 +333,7 @@ mod tests {
         let said = follows(text).unwrap_err();
         assert!(said.starts_with(":6: "), "{said}");
         assert!(said.contains("no-such-file"), "{said}");
-        // The same command in a pipe.
+        // In a pipe, the failure of the first command counts, too.
         assert!(follows("```sh\nls no-such-file | cat\n```\n\n```text\n…\n```\n").is_err());
     }
 

@@ -1,4 +1,4 @@
-//! Checks that the simulator builds for browsers. `make wasm-test` runs it in one.
+//! Checks that the simulator builds for browsers. `make wasm-test` runs the simulator in a browser.
 
 use std::path::Path;
 use std::process::Command;

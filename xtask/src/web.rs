@@ -22,7 +22,7 @@ const PAGE_TESTS: [(&str, &str); 2] = [
 /// Exit code of a test whose requirements are missing.
 const SKIPPED: i32 = 77;
 
-/// Builds the page again and compares.
+/// Builds the page again, and compares it with `crates/web/assets`.
 pub fn assets(workspace: &Workspace) -> Result<Option<String>, Failure> {
     let folder = workspace.root.join("web");
     if let Some(missing) = prepare(&folder) {
@@ -50,7 +50,7 @@ pub fn assets(workspace: &Workspace) -> Result<Option<String>, Failure> {
     Ok(None)
 }
 
-/// Tests the page of the program, which the tests have built, in a browser.
+/// Tests the page in a browser, served by the program of the tests' build.
 pub fn page(workspace: &Workspace) -> Result<Option<String>, Failure> {
     let folder = workspace.root.join("web");
     let program = workspace.root.join("target/debug/redpoll");

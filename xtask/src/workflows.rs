@@ -1,6 +1,6 @@
-//! The files of `.github`: a workflow runs existing make targets only, so that a person can run
-//! the same, and uses actions of GitHub itself, each at a fixed commit. actionlint checks their
-//! syntax; without it, this part is skipped by name.
+//! The files of `.github`: a workflow runs existing make targets only, which a person can run, too,
+//! and uses actions of GitHub itself, each at a fixed commit. actionlint checks the syntax; without
+//! actionlint, this part is skipped.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

@@ -77,7 +77,7 @@ pub fn cargo() -> OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
-/// Returns the compiler that also judges the code, if Clippy is installed next to cargo.
+/// Returns the compiler with Clippy's lints, if Clippy is installed next to cargo.
 pub fn clippy_driver() -> Option<PathBuf> {
     let driver = PathBuf::from(cargo()).with_file_name("clippy-driver");
     driver.is_file().then_some(driver)

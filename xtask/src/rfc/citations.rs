@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 /// Citations of an RFC.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Cited {
-    /// Citations with a section.
+    /// Number of citations with a section.
     pub exact: usize,
     /// Number of mentions without a section.
     pub vague: usize,

@@ -1,4 +1,4 @@
-//! The items of a Rust file that a ledger may name as a place, and its tests.
+//! The items and the tests of a Rust file that a ledger may name.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ impl Items {
         }
     }
 
-    /// Returns the error of a place, `crates/tcp/src/rtt.rs:RttEstimator::on_ack`.
+    /// Returns the error of a place such as `crates/tcp/src/rtt.rs:RttEstimator::on_ack`, if any.
     pub fn wrong_place(&mut self, place: &str) -> Option<String> {
         let Some((path, item)) = place.split_once(":") else {
             return Some(format!("`{place}` is not a place; allowed: file.rs:item"));
@@ -37,8 +37,8 @@ impl Items {
         }
     }
 
-    /// Returns the error of a test, `crates/tcp/tests/rfc6298.rs::karn`, or of a packetdrill
-    /// script, `crates/packetdrill/scripts/close.pkt`.
+    /// Returns the error of a test such as `crates/tcp/tests/rfc6298.rs::karn`, or of a packetdrill
+    /// script such as `crates/packetdrill/scripts/close.pkt`, if any.
     pub fn wrong_test(&mut self, test: &str) -> Option<String> {
         if test.ends_with(".pkt") {
             let exists = self.root.join(test).is_file();

@@ -34,7 +34,7 @@ struct Requirement {
     id: String,
     section: String,
     level: Level,
-    /// The requirement, in our words.
+    /// The requirement, in the words of the ledger.
     what: String,
     status: Status,
     #[serde(default)]
@@ -57,7 +57,7 @@ enum Level {
     ShouldNot,
     #[serde(rename = "MAY")]
     May,
-    /// The text of an algorithm requires it without a word such as MUST.
+    /// An algorithm's text states the requirement without a word such as MUST.
     #[serde(rename = "plain")]
     Plain,
 }
@@ -144,7 +144,7 @@ pub fn all(folder: &Path) -> Result<Vec<Ledger>, Failure> {
     Ok(ledgers)
 }
 
-/// Returns the file of section numbers: `9293 = "1 2 2.1 …"`.
+/// Reads the file of section numbers: `9293 = "1 2 2.1 …"`.
 pub fn sections(path: &Path) -> Result<Sections, Failure> {
     let lines: BTreeMap<String, String> = parse(path)?;
     lines

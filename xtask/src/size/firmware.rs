@@ -45,8 +45,8 @@ pub fn build(workspace: &Workspace, toolchain: &Toolchain) -> Result<Images, Fai
     let subset = ["--no-default-features", "--bin", "subset"];
     let subset = cargo(workspace, toolchain, &[&flags[..], &subset].concat())?;
     let subset = image(&subset, "subset")?;
-    // A simulated node's processor uses the counts of a product that is built without special
-    // flags.
+    // The simulator's processors use the counts of this image, which is therefore built as a
+    // product without special flags.
     let usual = ["--config", "profile.release.opt-level='s'"];
     let mesh = cargo(
         workspace,
@@ -93,8 +93,8 @@ pub fn build(workspace: &Workspace, toolchain: &Toolchain) -> Result<Images, Fai
     })
 }
 
-/// Cargo's arguments for images optimised for size. Cargo looks for their configuration from the
-/// current folder.
+/// Returns cargo's arguments for images optimised for size. Cargo itself would look for their
+/// configuration from the current folder only.
 ///
 /// Toolchains that contain the routines for copying and division have optimised them for speed. If
 /// this build compiles the routines, it therefore does not apply the images' opt-level to them.

@@ -10,7 +10,7 @@ use crate::report;
 pub(super) const DRIVER: &str = "the image's own calls";
 
 pub(super) struct Flash {
-    /// Image with the engine less image without it.
+    /// Flash of the image with the engine, minus that of the image without it.
     pub(super) difference: u64,
     pub(super) by_crate: BTreeMap<String, i64>,
 }
@@ -24,7 +24,7 @@ impl Flash {
                 // The image's own crate has the image's name.
                 let name = match name.as_str() {
                     "tcp" | "subset" | "node" | "bare" | "redpoll_firmware" => DRIVER.to_owned(),
-                    // The application of a leaf, and the driver of its frames.
+                    // A leaf's application and its frame driver do not belong to the engine.
                     "leaf_microbit" | "redpoll_leaf" | "redpoll_uart" => DRIVER.to_owned(),
                     _ => name,
                 };

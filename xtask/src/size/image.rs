@@ -177,7 +177,7 @@ impl Image {
             .map(|(from, _, callee)| format!("{}: {}", self.place(*from), callee.name))
             .collect();
         if found.is_empty() {
-            // The function is linked, and called in a way that the analysis does not see.
+            // A panicking function is linked, and called in a way that the analysis does not see.
             found.extend(panicking.into_iter().map(String::from));
         }
         let root = format!("{}/", root.display());
@@ -224,7 +224,7 @@ fn is_variable(section: &object::Section<'_, '_>) -> bool {
     }
 }
 
-/// Returns the address of a mark of the linker script.
+/// Returns the address of a symbol of the linker script.
 fn address_of(file: &object::File<'_>, mark: &str) -> u64 {
     file.symbol_by_name(mark)
         .map_or(0, |symbol| symbol.address())
@@ -292,8 +292,8 @@ pub fn crate_of(name: &str) -> &str {
         .trim_start_matches(['<', '&', '*', '[', '(']);
     let start = start.strip_prefix("mut ").unwrap_or(start);
     match start.split_once("::") {
-        // The framing of a serial line carries frames, as `uart` does. It is in `wire` because
-        // another crate uses it as well.
+        // The framing of a serial line counts as part of `uart`. It is in `wire` because another
+        // crate uses it, too.
         Some(("redpoll_wire", rest)) if rest.starts_with("hdlc::") => "redpoll_uart",
         Some((name, _)) if !name.contains(' ') => name,
         _ => "compiler_builtins",

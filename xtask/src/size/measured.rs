@@ -1,4 +1,4 @@
-//! All that was measured, as an object and as the snapshot that it is compared with.
+//! All measured values, as a JSON object and as a text to compare with the snapshot.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! The size of another stack's layers for a leaf, built and measured in the same run: smoltcp,
-//! by the image of that name. `docs/size.md` lists its functions.
+//! The size of another stack's layers for a leaf, built and measured in the same run: the image
+//! `smoltcp`. `docs/size.md` lists the functions of this leaf.
 
 use serde_json::{Value, json};
 
@@ -16,8 +16,8 @@ pub struct Layers {
 
 impl Layers {
     /// Reads the layers of `image`, whose main function has the network stack as a variable. The
-    /// size of the network stack includes the image's calls of it: the compiler inlines much of
-    /// smoltcp there, so the two cannot be separated.
+    /// size includes the image's calls of the stack: the compiler inlines much of smoltcp into
+    /// them, so that stack and calls cannot be separated.
     pub fn of(image: &Image, bare: &Image) -> Layers {
         Layers {
             flash: image.flash.saturating_sub(bare.flash),

@@ -16,7 +16,7 @@ use crate::workspace::{self, Workspace};
 const SEGMENTS: u32 = 40;
 const ROWS: usize = 25;
 
-/// Prints the functions that cost most.
+/// Prints the functions that execute most instructions.
 pub fn print(workspace: &Workspace, image: &Image) -> Outcome {
     let trace = workspace.root.join("target/size-trace.log");
     let mut command = qemu::command(qemu::SMALL, &image.path, SEGMENTS);
@@ -121,8 +121,8 @@ fn address(line: &str) -> Option<u64> {
     u64::from_str_radix(state.split('/').nth(1)?, 16).ok()
 }
 
-/// The call graph, from addresses alone: a call jumps to the start of a function, and returns
-/// to the next instruction.
+/// The call stack, from addresses alone: a call jumps to the start of a function, and returns to
+/// the instruction after the call.
 #[derive(Debug, Default)]
 struct CallStack {
     /// Return address of each call, and beginning of the called function.
@@ -146,7 +146,7 @@ impl CallStack {
         }
     }
 
-    /// Returns every function being executed, once.
+    /// Returns the start of every function that is being executed, each once.
     fn functions(&self, address: u64) -> BTreeSet<u64> {
         let outer = self.calls.iter().map(|(_, beginning)| *beginning);
         let inner = (self.calls.is_empty()).then_some(address);
@@ -171,7 +171,7 @@ mod tests {
         let begins = |address: u64| [100, 200].contains(&address);
         let mut stack = CallStack::default();
         let mut depths = Vec::new();
-        // 10 calls 100, which calls 200, which returns; 100 loops, returns.
+        // 10 calls 100. In a loop, 100 calls 200 twice; then it returns.
         for address in [10, 100, 102, 200, 202, 106, 102, 200, 106, 14] {
             stack.step(address, begins);
             depths.push(stack.calls.len());

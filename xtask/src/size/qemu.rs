@@ -55,11 +55,11 @@ impl PerSegment {
     }
 }
 
-/// A board that QEMU emulates.
+/// Boards that QEMU emulates: `SMALL` with a Cortex-M0, `LARGE` with a Cortex-M3 and more memory.
 pub const SMALL: &str = "microbit";
 pub const LARGE: &str = "mps2-an385";
 
-/// `qemu-system-arm` with an image that takes a number.
+/// Returns a command that runs an image, which takes a number, with `qemu-system-arm`.
 pub fn command(board: &str, image: &Path, number: u32) -> Command {
     let mut command = Command::new(EMULATOR);
     command.args(["-machine", board, "-display", "none", "-icount", ICOUNT]);
@@ -116,7 +116,7 @@ impl<'a> Printed<'a> {
         })
     }
 
-    /// Returns the instructions between two readings of a stopwatch, without its own.
+    /// Returns the instructions between two readings of a stopwatch, without the stopwatch's.
     pub fn instructions(&self, ticks: &str, laps: &str) -> Result<f64, Failure> {
         Ok((self.number(ticks)? - self.lap * self.number(laps)?) / self.ticks_each)
     }

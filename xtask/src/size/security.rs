@@ -1,4 +1,4 @@
-//! The cost of link-layer security: flash beyond that of a whole node, instructions per frame.
+//! The cost of link-layer security: additional flash of a whole node, and instructions per frame.
 
 use std::path::Path;
 
@@ -35,7 +35,7 @@ struct Frame {
     cipher: &'static str,
     payload: u32,
     seal: f64,
-    /// Instructions in addition to those without security.
+    /// Instructions for opening, in addition to those for a frame without security.
     open: f64,
 }
 

@@ -87,7 +87,7 @@ fn flash_of(line: &str) -> Option<(u64, &str)> {
     Some((bytes, name.strip_prefix(FLASH)?))
 }
 
-/// Returns whether both describe the same flash, with about the same size.
+/// Returns whether both lines describe the same flash, with about the same size.
 fn is_near(one: &str, other: &str) -> bool {
     match (flash_of(one), flash_of(other)) {
         (Some((one, name)), Some((other, same))) => {

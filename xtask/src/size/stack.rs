@@ -14,8 +14,8 @@ use crate::report::{self, Failure, Outcome};
 /// Function at which the image begins.
 const WHOLE: &str = "reset";
 const MAIN: &str = "image_main";
-/// Function that serves one message after the other. The calls below it need the stack of a node
-/// that has been made.
+/// Function that serves one message after another. The chain of calls below it is the stack of a
+/// node whose construction is complete.
 const SERVING: &str = "redpoll_firmware::leaf::serve";
 /// Bytes that must be free below the longest chain.
 const MARGIN: u64 = 192;
@@ -167,7 +167,7 @@ fn callees(image: &Image) -> Callees<'_> {
     callees
 }
 
-/// Returns the chain of calls with the largest frames, from the function of this name.
+/// Returns the chain of calls with the largest sum of frames, from the function `name`.
 fn longest(image: &Image, name: &str, callees: &Callees<'_>) -> Chain {
     let Some(root) = image.symbol_named(name) else {
         return Chain::new();
@@ -198,8 +198,8 @@ fn between(image: &Image, first: &str, last: &str, callees: &Callees<'_>) -> Cha
     Chain::new()
 }
 
-/// Returns the longest chain below `symbol` in a call graph. It does not enter an active function
-/// again, because there is no recursion.
+/// Returns the longest chain below `symbol` in a call graph. The search does not enter a function
+/// of the current chain again, because the code has no recursion.
 fn below<'i>(
     image: &'i Image,
     symbol: &'i Symbol,
@@ -252,7 +252,7 @@ fn frame_of(code: &[u8], address: u64, len: usize) -> u64 {
                 let from = ((here + 4) & !3) + 4 * low - address;
                 constants[usize::from(halfword >> 8 & 7)] = word(from as usize).unwrap_or(0);
             }
-            // ADD (SP plus register): below zero where a frame is made.
+            // ADD (SP plus register): the register is negative if the code reserves a frame.
             _ if halfword & 0xffc7 == 0x4485 => {
                 let by = constants[usize::from(halfword >> 3 & 7)] as i32;
                 sum += u64::from(by.min(0).unsigned_abs());

@@ -38,7 +38,7 @@ impl Step {
         self.base + self.per_byte * f64::from(PAYLOAD + 72)
     }
 
-    /// Returns whether both are the same step with about the same counts, for the shortest packet
+    /// Returns whether `old` is the same step with about the same counts, for the shortest packet
     /// and for a long one.
     fn is_near(&self, old: &Step) -> bool {
         let near = |new: f64, old: f64| (new - old).abs() <= TOLERANCE * old.abs();
@@ -69,9 +69,9 @@ pub fn count(image: &Path) -> Result<Vec<Step>, Failure> {
     parse(&printed)
 }
 
-/// Fits a line through the packets of one frame and those of several; for a step without packets,
-/// computes its mean. If short packets take more instructions in a step, because they are also
-/// completed in it, both values are the mean: a falling line would make long packets free.
+/// Fits a line for each step: instructions by packet size, from the packets of one frame and of
+/// several frames. A step without packets, and one whose short packets cost more because they also
+/// complete in it, has a mean without a cost per byte: a falling line would make long packets free.
 fn parse(text: &str) -> Result<Vec<Step>, Failure> {
     let printed = Printed::read(text)?;
     let names = text
@@ -186,7 +186,7 @@ fn difference(table: &str, steps: &[Step]) -> Vec<String> {
 mod tests {
     use super::*;
 
-    /// Ten ticks an instruction, five a lap.
+    /// An output with ten ticks per instruction and five ticks per lap.
     const PRINTED: &str = "calibration_instructions 100\ncalibration_ticks 1000\n\
         empty_ticks 50\nempty_laps 10\n\
         packet_in.one.ticks 20010\npacket_in.one.laps 2\n\

@@ -2,7 +2,7 @@
 //! A6.7.12). Constants between the instructions may look like calls, so the caller checks their
 //! targets.
 
-/// Returns every call and unconditional jump in `code`: from where, to where.
+/// Returns the source and target addresses of every call and unconditional jump in `code`.
 pub fn calls(code: &[u8], address: u64) -> Vec<(u64, u64)> {
     let words: Vec<u16> = code
         .chunks_exact(2)
@@ -21,7 +21,7 @@ pub fn calls(code: &[u8], address: u64) -> Vec<(u64, u64)> {
     found
 }
 
-/// Returns the offset of a BL, which is two words long.
+/// Returns the offset of a BL, which is two halfwords long.
 pub fn bl(first: u16, second: u16) -> Option<i64> {
     if first & 0xf800 != 0xf000 || second & 0xd000 != 0xd000 {
         return None;

@@ -7,8 +7,8 @@
 //! | `console` | lines after `$ ` are typed into a shell; the others are its output |
 //! | any other language | a file, whose name is the last code of the paragraph before it |
 //!
-//! A paragraph before a block that mentions the second terminal moves to it, until the page returns
-//! to the first terminal or mentions Ctrl-C. Commands before that continue to run in the first.
+//! After a paragraph that mentions the second terminal, blocks run there, until the page returns to
+//! the first terminal or mentions Ctrl-C. Earlier commands continue to run in the first terminal.
 
 use super::output::{Expected, Numbers};
 
@@ -28,7 +28,7 @@ pub struct Page {
 pub enum Step {
     File(File),
     Run(Block),
-    /// Ctrl-C in the first terminal.
+    /// Presses Ctrl-C in the first terminal.
     Interrupt {
         line: usize,
     },
@@ -50,9 +50,9 @@ pub struct Block {
     pub text: String,
     /// 0 is the first terminal, 1 the second.
     pub terminal: usize,
-    /// The last command runs until Ctrl-C.
+    /// Whether the last command runs until Ctrl-C.
     pub stays: bool,
-    /// The text is typed into a shell.
+    /// Whether the text is typed into a shell.
     pub is_typed: bool,
     pub expected: Option<Expected>,
 }
@@ -68,7 +68,7 @@ pub fn listed(summary: &str) -> Vec<String> {
     lines.filter_map(target).collect()
 }
 
-/// A fenced block as it stands.
+/// A fenced block, not yet interpreted.
 struct Fence {
     line: usize,
     language: String,
@@ -76,7 +76,7 @@ struct Fence {
 }
 
 impl Page {
-    /// Reads a page; the error names its line.
+    /// Reads a page; the error names the line.
     pub fn parse(name: &str, text: &str) -> Result<Page, String> {
         let mut reader = Reader::default();
         let mut lines = text.lines().enumerate().map(|(at, line)| (at + 1, line));
@@ -131,7 +131,7 @@ struct Reader {
     terminal: usize,
     numbers: Numbers,
     is_left_out: bool,
-    /// The last step is a block of commands that `text` may follow.
+    /// Whether the last step is a block of commands that `text` may follow.
     awaits_text: bool,
 }
 

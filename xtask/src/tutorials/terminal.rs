@@ -23,7 +23,7 @@ const STILL_UP: Duration = Duration::from_millis(100);
 const STEP: Duration = Duration::from_millis(20);
 
 pub struct Terminals {
-    /// Scripts, states and outputs.
+    /// Folder of scripts, shell states and outputs.
     notes: PathBuf,
     folder: PathBuf,
     path: String,
@@ -254,9 +254,9 @@ fn excerpt(printed: &str) -> String {
 }
 
 fn signal(name: &str, group: u32) {
-    // The shell's own `kill`: some programs of that name take a small group for a signal.
+    // The shell's own `kill`: some programs of that name read a small group number as a signal.
     let mut kill = Command::new("bash");
     kill.args(["-c", &format!("kill -s {name} -- -{group}")]);
-    // A group may have ended.
+    // Fails if the group has ended.
     let _ = kill.output();
 }
