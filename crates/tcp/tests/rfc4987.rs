@@ -73,7 +73,7 @@ impl<O: Overflow> Node<O> {
         self.take(header.as_bytes())
     }
 
-    /// Delivers a request of the peer from this port.
+    /// Delivers a SYN of the peer from the port 1000 + `port`.
     fn another_from(&mut self, port: u16) -> Answer {
         let fields = Fields {
             flags: Flags::SYN,
@@ -314,8 +314,8 @@ impl Overflow for NoCookies {
     const COOKIES: bool = false;
 }
 
-/// Without cookies, a request that finds the table full is not answered until an entry is free. A
-/// segment with a cookie belongs to no connection.
+/// Without cookies, a request that finds the table full is dropped until an entry is free, and an
+/// unexpected ACK is answered by a reset.
 #[test]
 fn without_cookies_a_full_table_answers_no_request() {
     let mut node = Node::<NoCookies>::of(1);

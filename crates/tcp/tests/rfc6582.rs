@@ -68,8 +68,8 @@ fn partial_acknowledgments_repair_one_hole_each() {
     );
 }
 
-/// RFC 6582 §3.2, step 3, as in RFC 9937: the bytes in the network never exceed ssthresh, however
-/// the acknowledgments are divided.
+/// RFC 6582 §3.2, step 3, as in RFC 9937: cwnd exceeds ssthresh by at most a segment, however the
+/// acknowledgments are divided.
 #[test]
 fn partial_acknowledgments_do_not_inflate_the_window() {
     for step in [1, 50, 100, 300] {
