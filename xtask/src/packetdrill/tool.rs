@@ -76,7 +76,7 @@ impl Tool {
     }
 }
 
-/// The addresses of the packets, none of which leaves the process.
+/// The addresses of the packets. The packets stay within the process.
 const ADDRESSES: [&str; 4] = [
     "--ip_version=ipv6",
     "--local_ip=fd3d:fa7b:d17d::1",
