@@ -36,8 +36,7 @@ fn a_reset_at_rcv_nxt_is_obeyed() {
     assert_eq!(t.conn.state(), State::Closed);
 }
 
-/// RFC 5961 §3.2, 3: a reset elsewhere in the window is challenged; the real peer then resets
-/// exactly.
+/// RFC 5961 §3.2, 3: a reset elsewhere in the window is challenged; the peer repeats it at RCV.NXT.
 #[test]
 fn a_reset_elsewhere_in_the_window_is_challenged() {
     for seq in [4, 1000, 2000] {

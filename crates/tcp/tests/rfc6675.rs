@@ -22,8 +22,7 @@ fn with_sack(bytes: usize) -> Host {
     t
 }
 
-/// Establishes a connection like [`with_sack`] and fills a cwnd of `cwnd` bytes. Returns the range
-/// of the outstanding data.
+/// Fills a cwnd of `cwnd` bytes on a connection [`with_sack`]; returns the outstanding range.
 fn grown(cwnd: u32) -> (Host, u32, u32) {
     let mut t = with_sack(4096);
     let mut una = 1;
@@ -55,8 +54,7 @@ fn more_than_two_segments_beyond_a_gap_are_a_loss() {
     }
 }
 
-/// RFC 6675 §4, NextSeg, and §5, step C: within cwnd, the holes are filled in order before new
-/// data.
+/// RFC 6675 §4, NextSeg, and §5, step C: within cwnd, holes in order precede new data.
 #[test]
 fn holes_come_before_new_data() {
     let (mut t, una, end) = grown(800);

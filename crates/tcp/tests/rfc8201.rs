@@ -35,8 +35,7 @@ fn segments_that_were_too_large_are_retransmitted_at_once() {
         recv!(t, seq 1, ack 1, len 1340);
         recv!(t, seq 1341, ack 1, len 100);
         recv_nothing!(t);
-        // A repeated message has no effect; a message about the retransmission reduces the MTU
-        // again.
+        // A repeated message has no effect; one about the retransmission reduces the MTU again.
         t.conn.on_packet_too_big(t.now(), 1400, ISS + 1);
         recv_nothing!(t);
         t.conn.on_packet_too_big(t.now(), 1300, ISS + 1);

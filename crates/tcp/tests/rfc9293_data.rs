@@ -463,8 +463,7 @@ fn simultaneous_window_probes_do_not_block_each_other() {
     recv!(t, seq 101, ack 101, len 100);
 }
 
-/// RFC 5681 §4.2 and RFC 9293 §3.8.6.3: every second segment of a four-segment window is
-/// acknowledged.
+/// RFC 5681 §4.2 and RFC 9293 §3.8.6.3: every second segment of a window of four gets an ACK.
 #[test]
 fn reading_late_does_not_double_the_acknowledgments() {
     let mut t = Host::established_with(&plain(), 462, 4096, 64, 1848);

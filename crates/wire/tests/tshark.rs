@@ -160,8 +160,7 @@ fn packets() -> Vec<(Ipv6Header, UdpHeader)> {
     let mut packets = Vec::new();
     for (i, src) in sources.into_iter().enumerate() {
         for (j, dst) in destinations.into_iter().enumerate() {
-            // All combinations of source and destination; the other fields take their values in
-            // turn.
+            // Every source with every destination; the other fields take their values in turn.
             let k = packets.len();
             let (dscp, ecn, flow_label) = classes[(i + 2 * j) % classes.len()];
             let (src_port, dst_port) = ports[(i + j) % ports.len()];
