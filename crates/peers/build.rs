@@ -1,11 +1,11 @@
-//! Builds the stacks that are written in C, if their sources are present.
+//! Builds the stacks in C whose sources are present.
 //!
-//! The sources are in the folder REDPOLL_PEERS, or in `target/peers`, where `scripts/setup.sh
-//! bench` puts them.
+//! The sources are in the folder REDPOLL_PEERS, or by default in `target/peers`, where
+//! `scripts/setup.sh bench` stores them.
 
 use std::path::{Path, PathBuf};
 
-/// Files of lwIP for TCP over IPv6, below `src/core`.
+/// Files of lwIP that TCP over IPv6 needs, in `src/core`.
 const LWIP: [&str; 15] = [
     "def.c",
     "inet_chksum.c",
@@ -52,14 +52,14 @@ fn main() {
     tcplp(&sources.join("tcplp"));
 }
 
-/// Returns a compiler run without warnings, because the code comes from another project.
+/// Returns a compiler configuration without warnings, because the code belongs to another project.
 fn build() -> cc::Build {
     let mut build = cc::Build::new();
     build.warnings(false).extra_warnings(false);
     build
 }
 
-/// Sets the cfg if the compiler made the library.
+/// Sets the cfg `has_NAME` if the library was built.
 fn conclude(name: &str, result: Result<(), cc::Error>) {
     match result {
         Ok(()) => println!("cargo::rustc-cfg=has_{name}"),
@@ -67,7 +67,7 @@ fn conclude(name: &str, result: Result<(), cc::Error>) {
     }
 }
 
-/// Returns whether the sources are present. Cargo checks again when the folder appears.
+/// Returns whether the sources are present. Makes Cargo check again when the file changes.
 fn is_there(folder: &Path, file: &str) -> bool {
     println!("cargo::rerun-if-changed={}", folder.join(file).display());
     folder.join(file).is_file()
@@ -101,7 +101,7 @@ fn tcplp(folder: &Path) {
             .include(folder.join("lib"));
         build
     };
-    // The file calls this project's function instead of the faulty one.
+    // `tcp_reass.c` calls this project's function instead of the faulty one.
     let patched = build()
         .file(folder.join("bsdtcp/tcp_reass.c"))
         .define("cbuf_reass_count_set", "peers_reass_count_set")

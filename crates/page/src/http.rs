@@ -1,9 +1,9 @@
-//! Connections: a limited number at a time, and none without progress for long.
+//! HTTP connections: limits their number, and closes connections without progress.
 //!
-//! Descriptors belong to the whole program, whose forwards and files need them, too. A new
-//! connection is always accepted: if there is no room, the server closes the connection that has
-//! been without progress for longest. The server soon closes the connection of a client that
-//! neither sends nor reads.
+//! The program needs file descriptors also for its other work. The server accepts every new
+//! connection: if there is no room, it closes the connection that has made no progress for the
+//! longest time. The server also closes the connection of a client that neither sends nor reads for
+//! some time.
 
 use std::io;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
@@ -26,22 +26,22 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-/// Connections at a time, in addition to WebSockets, which have their own limit. A browser uses at
-/// most six for the page.
+/// Maximum number of simultaneous connections without WebSockets, which have their own limit. A
+/// browser uses at most six for the page.
 const CONNECTIONS: usize = 96;
-/// Maximum number of connections of one network at the same time.
+/// Maximum number of simultaneous connections from one [`Network`].
 const OF_ONE_NETWORK: usize = 48;
-/// Time after which a connection without a byte in either direction is closed. A request's header
-/// has to be complete within the same time. WebSockets are not affected.
+/// Time after which a connection without a byte in either direction is closed. The header of a
+/// request must be complete within the same time. WebSockets are not affected.
 const SILENCE: Duration = Duration::from_secs(5);
-/// Pause after the system has refused a connection, for lack of a descriptor for example.
+/// Pause after the system fails to accept a connection, for example for lack of a descriptor.
 const NO_DESCRIPTOR: Duration = Duration::from_millis(100);
 
-/// Connections that the system queues until they are accepted. In the standard library's queue
-/// of 128 a burst of clients leaves no place for other clients, which then wait for 1 s.
+/// Maximum number of connections that the system queues for acceptance. A burst of clients fills
+/// the standard library's queue of 128, and further clients then wait for 1 s.
 const BACKLOG: i32 = 1_024;
 
-/// Listens at `address`, without waiting.
+/// Returns a non-blocking listener at `address`.
 pub fn listen(address: SocketAddr) -> io::Result<std::net::TcpListener> {
     let listener = std::net::TcpListener::bind(address)?;
     SockRef::from(&listener).listen(BACKLOG)?;
@@ -66,8 +66,8 @@ impl Network {
     }
 }
 
-/// Serves all clients, until it is dropped. Handlers find the client's [`Network`] among the
-/// request's extensions.
+/// Serves all clients until the caller drops the future. Handlers find the client's [`Network`]
+/// among the extensions of the request.
 pub async fn serve(listener: TcpListener, router: Router) {
     let router = router.layer(middleware::from_fn(require_one_host));
     let table = Arc::new(Table::default());
@@ -79,7 +79,8 @@ pub async fn serve(listener: TcpListener, router: Router) {
         };
         let network = Network::of(peer.ip());
         let router = router.clone().layer(Extension(network));
-        // The table is locked until it has the entry. A task that ends earlier waits for the lock.
+        // Keep the table locked until it has the entry, because the task removes its entry when it
+        // ends.
         let mut places = table.lock();
         places.make_room(network);
         let id = places.next;
@@ -96,7 +97,7 @@ pub async fn serve(listener: TcpListener, router: Router) {
     }
 }
 
-/// Serves a connection to its end, or until it makes no progress.
+/// Serves a connection until it ends, or makes no progress for [`SILENCE`].
 async fn converse(stream: TcpStream, router: Router, moved: Moved, leave: Leave) {
     let stream = Watched {
         stream,
@@ -107,7 +108,7 @@ async fn converse(stream: TcpStream, router: Router, moved: Moved, leave: Leave)
     http.timer(TokioTimer::new()).header_read_timeout(SILENCE);
     let connection = http.serve_connection(TokioIo::new(stream), service);
     tokio::select! {
-        // Ignores the error, because the connection has ended in any case.
+        // Ignore the error: the connection has ended in any case.
         _ = connection.with_upgrades() => {}
         () = moved.stops_for(SILENCE) => {}
     }
@@ -132,14 +133,15 @@ struct Entry {
 
 impl Table {
     fn lock(&self) -> MutexGuard<'_, Places> {
-        // Each change of the list is complete, so the list of a poisoned lock is usable.
+        // Each change leaves a consistent list, so the list is usable even if the lock is poisoned.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Places {
-    /// Makes room for a connection of `network`: closes one of `network` if it has its full share,
-    /// otherwise one of the network with most connections.
+    /// Makes room for a connection of `network`. If `network` has reached its limit, closes one of
+    /// its connections; otherwise, if the table is full, one of the network with the most
+    /// connections.
     fn make_room(&mut self, network: Network) {
         let count = |of: Network| {
             self.entries
@@ -157,7 +159,8 @@ impl Places {
         }
     }
 
-    /// Closes the connection without progress for longest among those that `may` allows.
+    /// Closes, among the connections for which `may` returns true, the one without progress for
+    /// longest.
     fn evict(&mut self, may: impl Fn(&Entry) -> bool) {
         let candidates = self.entries.iter().enumerate().filter(|(_, it)| may(it));
         let oldest = candidates.min_by_key(|(_, it)| it.moved.last());
@@ -167,7 +170,7 @@ impl Places {
     }
 }
 
-/// Removes a connection from the table when its task ends, for any reason.
+/// Removes a connection from the table when its task ends for any reason.
 struct Leave(Arc<Table>, u64);
 
 impl Drop for Leave {
@@ -176,7 +179,7 @@ impl Drop for Leave {
     }
 }
 
-/// Time at which a byte was last moved on a connection.
+/// Time of the last byte in either direction of a connection.
 #[derive(Clone)]
 struct Moved(Arc<Mutex<Instant>>);
 
@@ -195,7 +198,7 @@ impl Moved {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
-    /// Ends when no byte has moved for `silence`.
+    /// Returns when no byte has moved for `silence`.
     async fn stops_for(&self, silence: Duration) {
         loop {
             let until = self.last() + silence;
@@ -207,7 +210,7 @@ impl Moved {
     }
 }
 
-/// A stream that notes when bytes move.
+/// A stream that records the time of the last byte.
 struct Watched {
     stream: TcpStream,
     moved: Moved,
@@ -266,8 +269,8 @@ impl AsyncWrite for Watched {
     }
 }
 
-/// Answers 400 to a request without exactly one valid Host; HTTP/1.0 may leave Host out
-/// (RFC 9112 §3.2). hyper itself answers 400 to a space before the colon (RFC 9112 §5.1).
+/// Rejects a request without exactly one valid Host with status 400; HTTP/1.0 may omit Host (RFC
+/// 9112 §3.2). hyper itself rejects a space before the colon with 400 (RFC 9112 §5.1).
 async fn require_one_host(request: Request, next: Next) -> Response {
     let mut hosts = request.headers().get_all(header::HOST).iter();
     let is_valid = match hosts.next() {

@@ -1,5 +1,5 @@
-//! HTTP for programs that do other work: a server with limits for slow clients ([`http`]), and
-//! [`PageServer`], which serves one text that another thread writes for each request.
+//! HTTP servers inside programs with other tasks: a server with limits for slow clients ([`http`]),
+//! and [`PageServer`], which serves one text. Another thread writes the text for each request.
 #![forbid(unsafe_code)]
 #![warn(clippy::match_bool)]
 

@@ -1,4 +1,5 @@
-//! Serves a text over HTTP, such as a daemon's figures. Another thread writes it for each request.
+//! Serves a text over HTTP, such as a daemon's metrics. Another thread writes the text for each
+//! request.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -14,7 +15,7 @@ use tokio::sync::oneshot;
 
 use crate::http;
 
-/// Time within which the text has to be written.
+/// Time within which the program must write the text.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +24,7 @@ pub struct PageKind {
     pub media_type: &'static str,
 }
 
-/// A server that listens, and does not answer yet.
+/// A server that listens, but does not respond yet.
 #[derive(Debug)]
 pub struct PageServer {
     listener: TcpListener,
@@ -45,8 +46,8 @@ impl PageServer {
         self.address
     }
 
-    /// Begins to answer, in a separate thread, which ends with the process. Fails if the operating
-    /// system refuses another thread.
+    /// Starts to respond in a separate thread, which ends with the process. Fails if the operating
+    /// system cannot create a thread.
     pub fn start(self) -> io::Result<Page> {
         let page = Page::default();
         let router = router(self.kind, page.clone());
@@ -66,7 +67,7 @@ impl PageServer {
     }
 }
 
-/// The clients that wait for the text. A thread of the program writes it when asked.
+/// The clients that wait for the text. A thread of the program checks for them and writes the text.
 #[derive(Clone, Debug, Default)]
 pub struct Page {
     waiting: Arc<Mutex<Vec<oneshot::Sender<Bytes>>>>,
@@ -78,16 +79,16 @@ impl Page {
         !self.lock().is_empty()
     }
 
-    /// Gives the text to all clients that wait for it.
+    /// Sends the text to all waiting clients.
     pub fn answer(&self, text: String) {
         let text = Bytes::from(text);
         for waiting in self.lock().drain(..) {
-            // Ignores the error: the client may have closed its connection.
+            // Ignore the error: the client may have closed its connection.
             let _ = waiting.send(text.clone());
         }
     }
 
-    /// Waits for the text.
+    /// Waits for the text, at most [`PATIENCE`].
     async fn ask(&self) -> Option<Bytes> {
         let (sender, answered) = oneshot::channel();
         {
@@ -99,7 +100,7 @@ impl Page {
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<oneshot::Sender<Bytes>>> {
-        // Each change of the list is complete, so the list of a poisoned lock is usable.
+        // Each change leaves a consistent list, so the list is usable even if the lock is poisoned.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

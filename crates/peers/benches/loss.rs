@@ -1,5 +1,5 @@
-//! `cargo bench -p redpoll-peers --features smoltcp` runs the full bench `loss`; `-- matrix` and
-//! `-- ota-ack` run the other benches.
+//! Runs benches: `cargo bench -p redpoll-peers --features smoltcp` runs the full bench `loss`; `--
+//! matrix` and `-- ota-ack` run the other benches.
 
 use redpoll_peers::{Subject, loss, matrix, ota_ack};
 
@@ -10,7 +10,7 @@ fn main() {
         }
     }
     let is_wanted = |name: &str| std::env::args().any(|arg| arg == name);
-    // `cargo test` also runs benches, as a check.
+    // `cargo test` also runs benches, only to check that they work.
     let is_test = !is_wanted("--bench");
     if is_wanted(matrix::NAME) {
         let plan = matrix::Plan::default();

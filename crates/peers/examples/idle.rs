@@ -1,8 +1,8 @@
-//! Divides the time of a transfer of the bench `loss`: the seconds in which the link carries data,
-//! and those in which it is idle, by the event that ends each pause.
+//! Divides the duration of a transfer of the bench `loss`: the seconds in which the link carries
+//! data, and the seconds in which it is idle, by the event that ends each pause.
 //!
 //! `cargo run --release -p redpoll-peers --example idle -- 15 40` runs seeds 1 to 40 at 15 % loss.
-//! A third argument is the least retransmission timeout in milliseconds.
+//! A third argument is the minimum retransmission timeout in milliseconds.
 
 use std::collections::BTreeMap;
 
@@ -35,9 +35,9 @@ struct World {
     written: usize,
     read: usize,
     started: Option<Instant>,
-    /// Time when the last segment with data leaves.
+    /// Time when the last data segment leaves the link's queue.
     busy_until: Instant,
-    /// The sender's SND.UNA and SND.NXT.
+    /// The sender's SND.UNA and, below, SND.NXT.
     una: u32,
     nxt: u32,
     arrived: BTreeMap<u32, bool>,
@@ -86,8 +86,8 @@ fn meta(to: usize, ecn: u8) -> IpMeta {
     }
 }
 
-/// Returns the next packet of an end, and the length of its payload. The first byte of the IPv6
-/// header's place holds the ECN field; the rest of the header is empty.
+/// Returns the next packet of an end, and the length of its payload. Byte 0 of the packet holds the
+/// ECN field; the rest of the IPv6 header is zero.
 fn output(end: &mut End, now: Instant) -> Option<(Vec<u8>, usize)> {
     let desc = end.poll_segment(now, 1_240)?;
     let mut payload = vec![0; usize::from(desc.payload_len)];
@@ -101,7 +101,8 @@ fn output(end: &mut End, now: Instant) -> Option<(Vec<u8>, usize)> {
     Some((packet, payload.len()))
 }
 
-/// Returns a number of the TCP header: at 4 the sequence number, at 8 the acknowledgment.
+/// Returns a 32-bit field of the TCP header: the sequence number at 4, the acknowledgment number at
+/// 8.
 fn number(packet: &[u8], at: usize) -> u32 {
     let bytes = packet[IPV6_LEN + at..][..4].try_into();
     u32::from_be_bytes(bytes.expect("four bytes"))
@@ -175,7 +176,7 @@ impl World {
         self.seconds
     }
 
-    /// Runs the applications, and sends the packets of both ends.
+    /// Runs the applications, and transmits the packets of both ends.
     fn attend(&mut self) {
         let is_open = |end: &End| end.state() == State::Established;
         if is_open(&self.sender) {
@@ -204,7 +205,7 @@ impl World {
         *self.seconds.entry(cause).or_default() += time.as_micros() as f64 / 1e6;
     }
 
-    /// Sends the sender's packet, and adds the idle time of the link before it.
+    /// Transmits the sender's packet, and adds the idle time of the link before the packet.
     fn send(&mut self, packet: Vec<u8>, len: usize) {
         let (seq, bits) = (number(&packet, 4), packet.len() as u64 * 8);
         let arrives = self.pipes[0].send(self.now, packet);
@@ -228,7 +229,7 @@ impl World {
         self.add(cause, time);
     }
 
-    /// Handles the arrival of a packet, or expired timers.
+    /// Handles an arrived packet, or the expired timers.
     fn happen(&mut self) {
         let now = self.now;
         if let Some(packet) = self.pipes[0].receive(now) {

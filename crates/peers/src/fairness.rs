@@ -1,5 +1,5 @@
-//! The bench `fairness`: two bulk transfers share a bottleneck with a short queue, which drops
-//! packets without marks.
+//! The bench `fairness`: two bulk transfers share a bottleneck with a short queue. The queue drops
+//! packets and sets no ECN marks.
 
 use std::fmt::Write as _;
 
@@ -17,20 +17,20 @@ pub const NAME: &str = "fairness";
 /// Queue lengths of the full bench, in packets.
 pub const QUEUES: [usize; 5] = [6, 7, 8, 9, 10];
 
-/// Stacks that share the link with a flow of Redpoll: those with congestion control and buffers
-/// large enough to fill the queue (lwIP's buffers are fixed at compile time).
+/// Stacks that share the link with a flow of Redpoll. They have congestion control, and buffers
+/// large enough to fill the queue. lwIP is missing, because its buffers are fixed at compile time.
 pub const SUBJECTS: [Subject; 3] = [Subject::Redpoll, Subject::Tcplp, Subject::SmoltcpReno];
 
 /// The metrics in the order of the blocks, without units.
 ///
-/// - `jain`: Jain's index of the bytes delivered by both flows; median of the seeds.
-/// - `jain_worst`: the lowest of all seeds.
-/// - `share`: the subject's share of these bytes.
+/// - `jain`: Jain's index of the bytes delivered by both flows; median over the seeds.
+/// - `jain_worst`: the lowest index of all seeds.
+/// - `share`: the subject's share of the bytes delivered by both flows.
 pub const METRICS: [&str; 3] = ["jain", "jain_worst", "share"];
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Plan {
-    /// Stacks of the flows that share the link with Redpoll's flow; from [`SUBJECTS`], and not
+    /// Stacks of the flows that share the link with Redpoll's flow. Each is in [`SUBJECTS`] and not
     /// [`missing`](Subject::missing).
     pub subjects: Vec<Subject>,
     pub queues: Vec<usize>,
@@ -39,7 +39,7 @@ pub struct Plan {
     pub time: Duration,
 }
 
-/// A metric over all seeds.
+/// The value of a metric over all seeds.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Figure {
     /// Stack of the flow that shares the link with Redpoll's flow.
@@ -63,8 +63,8 @@ impl Default for Plan {
     }
 }
 
-/// Returns two flows over a lossless link like that of the bench `loss`, which queues at most
-/// `queue_packets` packets. The buffers of the flows do not limit their windows.
+/// Returns two flows over a lossless link with the parameters of the bench `loss`. The link queues
+/// at most `queue_packets` packets. The buffers of the flows do not limit their windows.
 pub fn share(subject: Subject, queue_packets: usize, time: Duration) -> Share {
     let alike = loss::transfer(0, 0);
     Share {
@@ -86,7 +86,7 @@ impl Plan {
         self.subjects.len() * self.queues.len() * self.seeds as usize
     }
 
-    /// Measures; calls `on_run` before each run.
+    /// Runs the bench. Calls `on_run` before each run.
     pub fn run(&self, mut on_run: impl FnMut(Subject, usize)) -> Vec<Figure> {
         let mut figures = Vec::new();
         for &subject in &self.subjects {
@@ -170,18 +170,18 @@ pub struct Share {
     /// Parameters of the link, the same in both directions.
     pub link: Link,
     pub limits: Limits,
-    /// The stacks of both flows; side 0 of each sends.
+    /// The stack of each flow, on both sides; side 0 sends.
     pub flows: [Subject; 2],
     /// Measured time, from the start of the second flow.
     pub time: Duration,
 }
 
-/// The outcome of one flow while both were active.
+/// The outcome of one flow during the time in which both flows were active.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Part {
     pub bytes: u64,
     pub dropped: u64,
-    /// Packets that the flow gave to the link.
+    /// Packets that the flow passed to the link.
     pub packets: u64,
     /// The sender's retransmission timeouts, including those before the measured time.
     pub timeouts: u32,
@@ -223,11 +223,12 @@ struct Run {
     is_counting: bool,
 }
 
-/// Greatest delay of the second flow; the seed determines the delay.
+/// Maximum delay from the start of the first flow to the start of the second; the seed determines
+/// the delay.
 const LATER: Duration = Duration::from_secs(10);
 
 impl Share {
-    /// Runs both flows. The same seed gives the same run. Panics if a byte arrives wrong, a
+    /// Runs both flows. The same seed gives the same run. Panics if a byte is corrupted, a
     /// connection fails, or a subject is missing.
     pub fn run(&self, seed: u64) -> [Part; 2] {
         let start = Instant::from_millis(1);

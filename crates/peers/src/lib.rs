@@ -1,13 +1,13 @@
 //! A comparison of Redpoll with other small TCP stacks under the same conditions.
 //!
-//! A [`Transfer`] connects two ends of one stack, any [`Subject`], by a slow and lossy link in
-//! virtual time. [`loss`] is a bench of such transfers. [`matrix`] uses another stack at the other
-//! end. In [`ota_ack`] a byte answers each block, and [`fairness`] has two flows over one link. The
-//! same seed gives the same figures.
+//! A [`Transfer`] connects two ends of one stack, any [`Subject`], over a slow and lossy link in
+//! virtual time. [`loss`] is a bench of such transfers. In [`matrix`] the two ends have different
+//! stacks. In [`ota_ack`] the receiver answers each block with one byte. In [`fairness`] two flows
+//! share one link. The same seed gives the same figures.
 //!
 //! The peers are built from their own sources, which are not part of this repository: smoltcp comes
-//! from the registry; `scripts/setup.sh bench` fetches the C sources of lwIP and TCPlp. A missing
-//! peer is left out, and [`Subject::missing`] returns how to get it.
+//! from the registry; `scripts/setup.sh bench` fetches the C sources of lwIP and TCPlp. The benches
+//! leave out a missing peer, and [`Subject::missing`] returns how to get it.
 #![deny(unsafe_op_in_unsafe_fn)]
 
 pub mod fairness;

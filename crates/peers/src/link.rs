@@ -1,4 +1,4 @@
-//! A direction of a point-to-point link: a queue, a rate, a delay, and losses.
+//! One direction of a point-to-point link, with a queue, a rate, a delay, and losses.
 
 use std::collections::VecDeque;
 
@@ -6,32 +6,32 @@ use redpoll_base::{Duration, Instant, Rng};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Link {
-    /// Bits per second, IPv6 headers included.
+    /// Rate in bits per second, counting IPv6 headers.
     pub rate_bps: u64,
     /// Time from the end of a packet's transmission to its arrival.
     pub delay: Duration,
-    /// Maximum number of packets that wait or are being sent; more are dropped.
+    /// Maximum number of packets that wait or are in transmission; further packets are dropped.
     pub queue_packets: usize,
-    /// Packets lost at random, in millionths. They occupy the link nevertheless.
+    /// Share of randomly lost packets in millionths. A lost packet also occupies the link.
     pub loss_ppm: u32,
 }
 
-/// A direction of a link in operation. `P` is a packet.
+/// The state of one direction of a link. `P` is a packet.
 #[derive(Debug)]
 pub struct Pipe<P = Vec<u8>> {
     link: Link,
     rng: Rng,
     is_lossy: bool,
-    /// Time when the last packet of the queue has been sent.
+    /// Time at which the transmission of the last queued packet ends.
     busy_until: Instant,
-    /// Time when each packet of the queue has been sent.
+    /// Time at which the transmission of each queued packet ends.
     departures: VecDeque<Instant>,
     arrivals: VecDeque<(Instant, P)>,
 }
 
 impl<P: AsRef<[u8]>> Pipe<P> {
-    /// Returns an idle direction without losses, until [`lose`](Self::lose). The same seed and name
-    /// lose the same packets.
+    /// Returns an idle direction, without losses before the call of [`lose`](Self::lose). The same
+    /// seed and name give the same losses.
     pub fn new(link: Link, seed: u64, name: &str) -> Self {
         Pipe {
             link,
@@ -58,7 +58,8 @@ impl<P: AsRef<[u8]>> Pipe<P> {
         let time = Duration::from_micros((bits * 1_000_000).div_ceil(self.link.rate_bps));
         self.busy_until = self.busy_until.max(now) + time;
         self.departures.push_back(self.busy_until);
-        // Each packet draws a number, so the loss of the n-th packet is the same for all subjects.
+        // Draw a number for each packet, so that the n-th packet has the same fate for all
+        // subjects.
         let is_lost = self.is_lossy && self.rng.below(1_000_000) < self.link.loss_ppm;
         if !is_lost {
             self.arrivals
@@ -108,7 +109,7 @@ mod tests {
         let now = Instant::from_millis(1);
         let sent = [(); 3].map(|()| pipe.send(now, vec![0; 75]));
         assert_eq!(sent, [true, true, false]);
-        // The first packet has left after 8 ms.
+        // The transmission of the first packet ends after 8 ms.
         assert!(pipe.send(Instant::from_millis(9), vec![0; 75]));
     }
 

@@ -10,23 +10,23 @@ use crate::transfer::{Measured, Transfer};
 
 pub const NAME: &str = "loss";
 
-/// Losses of the full bench, in percent.
+/// Loss rates of the full bench, in percent.
 pub const LOSSES: [u32; 5] = [0, 1, 5, 10, 15];
 
 pub const SEEDS: u64 = 5;
 
 /// The metrics and their units, in the order of the columns.
 ///
-/// - `completion_s`: time from the first byte given to TCP to the last one read.
+/// - `completion_s`: time from the first byte given to TCP to the last byte read.
 /// - `bytes_sent_per_byte`: payload bytes sent for each byte delivered.
-/// - `needless_retransmissions`: share of the sender's segments with payload that it retransmitted
-///   although all their bytes had arrived.
+/// - `needless_retransmissions`: needless retransmissions as a share of the sender's segments with
+///   payload. A retransmission is needless if all its bytes had arrived.
 /// - `timeouts`: retransmissions caused by the retransmission timer.
 /// - `acks_per_segment`: segments without payload from the receiver, for each segment with payload
-///   that reached it.
+///   that reached the receiver.
 /// - `ip_bytes_per_byte`: bytes on the link in both directions, headers included, for each byte
 ///   delivered.
-/// - `retransmissions`: segments that begin with a byte sent before.
+/// - `retransmissions`: segments whose first byte was sent before.
 /// - `needless_share`: share of needless retransmissions among all retransmissions.
 pub const METRICS: [(&str, &str); 8] = [
     ("completion_s", "s"),
@@ -46,11 +46,11 @@ const BENCH: Bench<{ METRICS.len() }> = Bench {
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Plan {
-    /// The stacks, none of them [`missing`](Subject::missing).
+    /// The stacks; each must not be [`missing`](Subject::missing).
     pub subjects: Vec<Subject>,
     /// Losses in percent.
     pub losses: Vec<u32>,
-    /// Number of seeds, from 1; the figures are medians.
+    /// Number of seeds; seeds count from 1, and the figures are medians over them.
     pub seeds: u64,
     pub bytes: usize,
 }
@@ -66,7 +66,7 @@ impl Default for Plan {
     }
 }
 
-/// Returns the transfer at this loss, which is the same for all stacks.
+/// Returns the transfer at `loss` percent, with the same conditions for all stacks.
 pub fn transfer(loss: u32, bytes: usize) -> Transfer {
     Transfer {
         link: Link {
@@ -90,7 +90,7 @@ impl Plan {
         self.subjects.len() * self.losses.len() * self.seeds as usize
     }
 
-    /// Measures; returns medians over the seeds. It calls `on_transfer` before each transfer.
+    /// Runs the bench and returns medians over the seeds. Calls `on_transfer` before each transfer.
     pub fn run(&self, on_transfer: impl FnMut(Subject, u32)) -> Vec<Figure> {
         let over = Over {
             subjects: &self.subjects,
@@ -107,7 +107,7 @@ fn medians(runs: &[Measured]) -> [f64; METRICS.len()] {
     std::array::from_fn(|index| median(samples.iter().map(|sample| sample[index]).collect()))
 }
 
-/// Returns the values in the order of [`METRICS`]. An unfinished transfer counts as the worst.
+/// Returns the values in the order of [`METRICS`]. An unfinished transfer has infinite values.
 fn sample(measured: &Measured) -> [f64; METRICS.len()] {
     let Some(completion) = measured.completion else {
         return [f64::INFINITY; METRICS.len()];

@@ -35,13 +35,13 @@ mod present {
 
     pub(crate) const MISSING: Option<&str> = None;
 
-    // The value assumed in `glue/lwip/lwipopts.h`.
+    // The same values as in `glue/lwip/lwipopts.h`.
     const PAYLOAD_BYTES: u16 = 462;
     const BUFFER_BYTES: usize = 1_848;
     const LONGEST_PACKET: usize = 1_280;
 
-    // SAFETY: these are the functions of `glue/lwip/glue.c` with their types.
-    // They keep no pointer beyond a call. They share state, hence `Lwip`.
+    // SAFETY: these are the functions of `glue/lwip/glue.c` with their types. They keep no pointer
+    // beyond a call. They share state, which `Lwip` protects.
     unsafe extern "C" {
         fn peers_lwip_open() -> c_int;
         fn peers_lwip_close();
@@ -56,12 +56,12 @@ mod present {
         fn peers_lwip_timeouts(side: c_int) -> c_uint;
     }
 
-    /// A process has one lwIP; the holder of this lock has exclusive access to it.
+    /// The lock of the process's only lwIP: the holder has exclusive access.
     static LWIP: Mutex<()> = Mutex::new(());
 
-    /// The only lwIP of the process, with one connection; both ends share it.
+    /// The process's only lwIP, with one connection, whose two ends share this value.
     struct Lwip {
-        /// Time of lwIP's last tick; both ends tick together.
+        /// Time of lwIP's last tick, which serves both ends.
         last_tick: Cell<Instant>,
         _alone: MutexGuard<'static, ()>,
     }
@@ -80,7 +80,8 @@ mod present {
             "lwIP is compiled for one segment size and one buffer size"
         );
         let alone = LWIP.lock().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: the lock is held, and no connection is open: closing it releases the lock.
+        // SAFETY: the lock is held, and no connection is open, because the lock is released only
+        // after the connection was closed.
         let (is_open, tick_ms) = unsafe { (peers_lwip_open() != 0, peers_lwip_tick_ms()) };
         assert!(is_open, "lwIP opens a connection");
         let lwip = Rc::new(Lwip {
@@ -107,7 +108,7 @@ mod present {
 
     impl Peer for End {
         fn input(&mut self, _now: Instant, packet: &[u8]) {
-            // SAFETY: the lock `self.lwip` excludes other users of lwIP; lwIP copies the bytes.
+            // SAFETY: the lock in `self.lwip` excludes other users of lwIP; lwIP copies the bytes.
             unsafe { peers_lwip_input(self.side, packet.as_ptr(), packet.len()) }
         }
 
@@ -126,7 +127,7 @@ mod present {
         fn on_timeout(&mut self, now: Instant) {
             self.next_tick += self.tick;
             if self.lwip.last_tick.replace(now) != now {
-                // SAFETY: the lock `self.lwip` excludes other users of lwIP.
+                // SAFETY: the lock in `self.lwip` excludes other users of lwIP.
                 unsafe { peers_lwip_tick() }
             }
         }
@@ -137,7 +138,7 @@ mod present {
         }
 
         fn recv(&mut self, _now: Instant, out: &mut [u8]) -> usize {
-            // SAFETY: `self.lwip` has exclusive access; no more is written than fits.
+            // SAFETY: `self.lwip` has exclusive access; lwIP writes at most `out.len()` bytes.
             unsafe { peers_lwip_recv(self.side, out.as_mut_ptr(), out.len()) }
         }
 

@@ -1,4 +1,4 @@
-//! The bench `matrix`: the transfer of the bench `loss` between any two stacks.
+//! The bench `matrix`: the transfer of the bench `loss` for each pair of stacks.
 
 use std::fmt::Write as _;
 
@@ -10,11 +10,11 @@ pub const NAME: &str = "matrix";
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Plan {
-    /// The stacks, none of them [`missing`](Subject::missing).
+    /// The stacks; each must not be [`missing`](Subject::missing).
     pub subjects: Vec<Subject>,
-    /// Loss in percent, in both directions.
+    /// Loss rate in percent, in both directions.
     pub loss: u32,
-    /// Number of seeds, from 1; the figures are medians.
+    /// Number of seeds; seeds count from 1, and the figures are medians over them.
     pub seeds: u64,
     pub bytes: usize,
 }
@@ -26,7 +26,7 @@ pub struct Figure {
     pub receiver: Subject,
     /// Loss in percent.
     pub loss: u32,
-    /// Seconds; `None` if half of the transfers or more did not end.
+    /// Seconds; `None` if at least half of the transfers did not finish.
     pub completion_s: Option<f64>,
 }
 
@@ -46,7 +46,7 @@ impl Plan {
         self.subjects.len().pow(2) * self.seeds as usize
     }
 
-    /// Measures; calls `on_transfer` before each transfer.
+    /// Runs the bench. Calls `on_transfer` before each transfer.
     pub fn run(&self, mut on_transfer: impl FnMut(Subject, Subject)) -> Vec<Figure> {
         let transfer = transfer(self.loss, self.bytes);
         let pairs = self.subjects.iter().flat_map(|sender| {

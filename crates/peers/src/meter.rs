@@ -1,4 +1,4 @@
-//! Measurements of a transfer from the packets that the stacks give to the link, even lost ones.
+//! Measures a transfer from all packets that the stacks pass to the link, including lost ones.
 
 use std::collections::BTreeMap;
 
@@ -10,23 +10,23 @@ use crate::packet::Summary;
 pub struct Meter {
     pub data_segments: u64,
     pub data_bytes: u64,
-    /// Segments with payload that begin with a byte sent before.
+    /// Segments with payload whose first byte was sent before.
     pub retransmissions: u64,
-    /// Retransmissions whose bytes had all arrived, or were certain to arrive.
+    /// Retransmissions whose bytes had all arrived, or were on their way without being lost.
     pub needless: u64,
     pub data_arrived: u64,
-    /// The receiver's segments with neither payload, SYN, FIN nor RST.
+    /// The receiver's segments without payload, SYN, FIN and RST.
     pub acks: u64,
     /// Bytes of packets in both directions, IPv6 headers included.
     pub ip_bytes: u64,
     start: Option<SeqNum>,
-    /// Offset of the first byte that was never sent.
+    /// Offset of the first byte that the sender has not sent.
     max: u64,
     arrived: Ranges,
 }
 
 impl Meter {
-    /// Counts a packet of `len` bytes that the sender gave to the link.
+    /// Counts a packet of `len` bytes that the sender passed to the link.
     pub fn on_sender(&mut self, packet: &Summary, len: usize, arrives: bool) {
         self.ip_bytes += len as u64;
         if packet.syn {
@@ -42,7 +42,8 @@ impl Meter {
         self.data_bytes += u64::from(packet.payload);
         if from < self.max {
             self.retransmissions += 1;
-            // The link keeps the order: earlier packets that are not lost arrive before this one.
+            // The link keeps the order, so earlier packets that are not lost arrive before this
+            // packet.
             self.needless += u64::from(self.arrived.contains(from, to));
         }
         self.max = self.max.max(to);
@@ -52,7 +53,7 @@ impl Meter {
         }
     }
 
-    /// Counts a packet of `len` bytes that the receiver gave to the link.
+    /// Counts a packet of `len` bytes that the receiver passed to the link.
     pub fn on_receiver(&mut self, packet: &Summary, len: usize) {
         self.ip_bytes += len as u64;
         if packet.payload == 0 && !packet.syn && !packet.ends {
@@ -60,14 +61,14 @@ impl Meter {
         }
     }
 
-    /// Returns the 64-bit offset that is nearest to the last offset.
+    /// Returns the 64-bit offset nearest to `max` whose low 32 bits are `low`.
     fn offset(&self, low: u32) -> u64 {
         let ahead = low.wrapping_sub(self.max as u32) as i32;
         self.max.saturating_add_signed(i64::from(ahead))
     }
 }
 
-/// A set of bytes as ranges that do not touch: start to end.
+/// A set of bytes, as disjoint and non-adjacent ranges from start to end.
 #[derive(Clone, Default, Debug)]
 struct Ranges(BTreeMap<u64, u64>);
 

@@ -1,8 +1,8 @@
-//! The bench `ota-ack`: an update in blocks, each of which the receiver answers with one byte.
+//! The bench `ota-ack`: an update in blocks, to each of which the receiver responds with one byte.
 //!
-//! The byte is a segment of its own without later data, so only its own timer repairs its loss, and
-//! each loss doubles the timer (RFC 6298 §5.5). If four of ten packets are lost, a second and a
-//! half becomes 48 s in five steps, and a waiting application gives up.
+//! The byte is in a separate segment without later data, so only the retransmission timer repairs
+//! its loss, and each loss doubles the timer (RFC 6298 §5.5). If four of ten packets are lost, 1.5
+//! s becomes 48 s in five steps, and a waiting application gives up.
 
 use redpoll_base::Duration;
 
@@ -13,19 +13,21 @@ use crate::transfer::{Measured, Transfer};
 
 pub const NAME: &str = "ota-ack";
 
-/// Losses of the full bench, in percent.
+/// Loss rates of the full bench, in percent.
 pub const LOSSES: [u32; 4] = [10, 20, 30, 40];
 
 pub const BLOCK: usize = 8_192;
 
-/// Time after which a late answer stalls the update: an assumption about the sender's patience.
+/// Longest time to an answer before the update counts as stalled. This limit of the sender's
+/// patience is an assumption.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The metrics and their units, in the order of the columns.
 ///
-/// - `stalled`: updates in which an answer took longer than [`PATIENCE`], or that did not end.
-/// - `longest_answer_s`: the longest time to an answer; the median over the seeds.
-/// - `completion_s`: time from the first byte to the last answer; the median.
+/// - `stalled`: share of updates in which an answer took longer than [`PATIENCE`], or that did not
+///   end.
+/// - `longest_answer_s`: the longest time to an answer, as median over the seeds.
+/// - `completion_s`: time from the first byte to the last answer, as median over the seeds.
 pub const METRICS: [(&str, &str); 3] = [
     ("stalled", "%"),
     ("longest_answer_s", "s"),
@@ -39,11 +41,11 @@ const BENCH: Bench<{ METRICS.len() }> = Bench {
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Plan {
-    /// The stacks, none of them [`missing`](Subject::missing).
+    /// The stacks; each must not be [`missing`](Subject::missing).
     pub subjects: Vec<Subject>,
     /// Losses in percent.
     pub losses: Vec<u32>,
-    /// Number of seeds, from 1.
+    /// Number of seeds; seeds count from 1.
     pub seeds: u64,
     pub blocks: usize,
 }
@@ -71,7 +73,7 @@ impl Plan {
         self.subjects.len() * self.losses.len() * self.seeds as usize
     }
 
-    /// Measures; calls `on_transfer` before each update.
+    /// Runs the bench. Calls `on_transfer` before each update.
     pub fn run(&self, on_transfer: impl FnMut(Subject, u32)) -> Vec<Figure> {
         let over = Over {
             subjects: &self.subjects,

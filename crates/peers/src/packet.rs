@@ -1,4 +1,4 @@
-//! The IPv6 and TCP headers that the bench uses.
+//! The IPv6 and TCP headers of the benches.
 
 use redpoll_wire::ipv6::{Ipv6Header, next_header};
 use redpoll_wire::tcp::{HeaderView, SeqNum};
@@ -15,7 +15,7 @@ pub struct Summary {
     pub payload: u32,
 }
 
-/// Returns the address of a side, 0 or 1: fd00::1 or fd00::2.
+/// Returns the address of side 0 or 1: fd00::1 or fd00::2.
 pub const fn address(side: usize) -> [u8; 16] {
     let mut octets = [0; 16];
     octets[0] = 0xfd;
@@ -23,7 +23,7 @@ pub const fn address(side: usize) -> [u8; 16] {
     octets
 }
 
-/// Returns a TCP segment after an IPv6 header. `ecn` is the field's value, 0 to 3.
+/// Returns a packet with an IPv6 header and a TCP segment. `ecn` is the ECN field, 0 to 3.
 pub fn wrap(from: usize, ecn: u8, segment: &[&[u8]]) -> Vec<u8> {
     let length: usize = segment.iter().map(|part| part.len()).sum();
     let length = u16::try_from(length).expect("the segment is short enough for a packet");
@@ -42,7 +42,7 @@ pub fn unwrap(packet: &[u8]) -> (&[u8], u8) {
 }
 
 /// Returns the fields of a stack's packet that the meter uses. Panics if TCP does not follow the
-/// IPv6 header, or a length in a header is impossible: then the interface to a peer is faulty.
+/// IPv6 header, or a length field is impossible, which indicates a fault in this stack's interface.
 pub fn summary(packet: &[u8]) -> Summary {
     let (ip, segment) = Ipv6Header::parse(packet).expect("the packet has an IPv6 header");
     assert_eq!(

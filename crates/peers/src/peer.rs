@@ -11,14 +11,14 @@ pub trait Peer {
     fn poll_at(&mut self, now: Instant) -> Option<Instant>;
     /// Handles timers that may have expired.
     fn on_timeout(&mut self, now: Instant);
-    /// Stores the bytes for which there is room; returns their number.
+    /// Stores as many bytes as fit in the send buffer; returns their number.
     fn send(&mut self, now: Instant, bytes: &[u8]) -> usize;
     /// Writes received bytes to `out`; returns their number.
     fn recv(&mut self, now: Instant, out: &mut [u8]) -> usize;
     fn is_established(&self) -> bool;
-    /// Returns whether the stack has given up the connection.
+    /// Returns whether the stack has aborted the connection.
     fn has_failed(&self) -> bool;
-    /// Returns how often the retransmission timer caused a retransmission.
+    /// Returns the number of retransmissions that the retransmission timer caused.
     fn timeouts(&self) -> u32;
 }
 

@@ -1,8 +1,8 @@
 //! Redpoll with its default parameters, except for the minimum retransmission timeout where stated.
 //!
-//! As for the other stacks, the link has a queue: it takes the engine's segments at once, and they
-//! are reported as sent. A radio would take them later, with a newer acknowledgment; the bench does
-//! not use that.
+//! As for the other stacks, the link has a queue, which takes the engine's segments at once and
+//! reports them as sent. A radio would take segments later, with a newer acknowledgment number; the
+//! bench does not use this ability.
 
 use redpoll_base::{Addr, Duration, Ecn, Instant};
 use redpoll_tcp::{
@@ -13,7 +13,7 @@ use crate::packet;
 use crate::peer::{Limits, Peer};
 
 const PORT: u16 = 4_000;
-/// A length above that of any segment here.
+/// Maximum segment length for the engine, above the length of any segment in the benches.
 const LINK_BYTES: usize = 1_240;
 const TIMESTAMPS_BYTES: u16 = 12;
 

@@ -45,7 +45,7 @@ mod present {
         sockets: SocketSet<'static>,
         handle: SocketHandle,
         device: Device,
-        /// Sequence number of the first byte that was never sent.
+        /// Sequence number of the first byte that the stack has not sent.
         sent_up_to: Option<SeqNum>,
         timeouts: u32,
         was_established: bool,
@@ -161,8 +161,8 @@ mod present {
         }
 
         fn on_timeout(&mut self, now: Instant) {
-            // smoltcp does not count timeouts: the timer causes each retransmission that no
-            // received packet causes.
+            // smoltcp does not count timeouts. A retransmission without a received packet is due to
+            // the timer.
             self.timeouts += u32::from(self.poll(now));
         }
 

@@ -46,7 +46,7 @@ impl Subject {
         Subject::ALL.into_iter().find(|this| this.name() == name)
     }
 
-    /// Returns why it was not built, and how to get it; `None` if it was built.
+    /// Returns why the stack was not built, and how to get it; `None` if the stack was built.
     pub fn missing(self) -> Option<&'static str> {
         match self {
             Subject::Redpoll | Subject::RedpollSecond => None,
@@ -56,7 +56,7 @@ impl Subject {
         }
     }
 
-    /// Returns two ends that begin to connect now. Panics if the subject is
+    /// Returns two ends of a connection that starts at `now`. Panics if the subject is
     /// [`missing`](Self::missing).
     pub fn open(self, now: Instant, limits: &Limits) -> [Box<dyn Peer>; 2] {
         match self {
@@ -81,7 +81,7 @@ pub fn open_between(
     if sender == receiver {
         return [opens, listens];
     }
-    // Some stacks allow one pair at a time, so the unused end of each pair is dropped.
+    // Some stacks allow only one pair at a time, so drop the unused end of each pair.
     drop(listens);
     let [_, listens] = receiver.open(now, limits);
     [opens, listens]

@@ -1,4 +1,4 @@
-//! The common part of the benches that run one transfer for each stack, loss and seed.
+//! Common parts of the benches that run one transfer for each stack, loss rate and seed.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ pub struct Figure {
     pub metric: &'static str,
     /// Loss in percent.
     pub loss: u32,
-    /// The value; `None` if half of the transfers or more did not end.
+    /// The value; `None` if at least half of the transfers did not finish.
     pub value: Option<f64>,
     pub unit: &'static str,
 }
@@ -49,8 +49,8 @@ pub(crate) struct Over<'p> {
 }
 
 impl<const N: usize> Bench<N> {
-    /// Runs the transfer `at` each loss; `values` derives a metric from the runs with all
-    /// seeds, infinite if it is unknown. `on_transfer` is called before each transfer.
+    /// Runs the transfer `at` each loss rate. `values` computes the metrics from the runs with all
+    /// seeds; an unknown metric is infinite. Calls `on_transfer` before each transfer.
     pub(crate) fn run(
         &self,
         over: &Over<'_>,
@@ -120,13 +120,13 @@ impl<const N: usize> Bench<N> {
     }
 }
 
-/// Returns the stacks that this program contains.
+/// Returns the stacks that are built into this program.
 pub(crate) fn present() -> Vec<Subject> {
     let is_there = |subject: &Subject| subject.missing().is_none();
     Subject::ALL.into_iter().filter(is_there).collect()
 }
 
-/// Returns the median; infinite if half of the values are.
+/// Returns the median, which is infinite if half of the values are infinite.
 pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;

@@ -1,7 +1,7 @@
-//! TCPlp as OpenThread ships it, from the source in the crate `openthread-sys`.
+//! TCPlp as in OpenThread, from the source in the crate `openthread-sys`.
 //!
-//! One function is patched, see `glue/tcplp/glue.c`: as shipped, TCPlp aborts the program when the
-//! last gap of a full receive buffer is closed.
+//! One function is patched, see `glue/tcplp/glue.c`. Without the patch, TCPlp aborts the program
+//! when a segment fills the last gap of a full receive buffer.
 
 #[cfg(not(has_tcplp))]
 pub(crate) use absent::{MISSING, open};
@@ -39,8 +39,8 @@ mod present {
     const PAYLOAD_BYTES: u16 = 462;
     const LONGEST_PACKET: usize = 1_280;
 
-    // SAFETY: these are the functions of `glue/tcplp/glue.c` with their types. They keep no
-    // pointer of the caller's beyond a call.
+    // SAFETY: these are the functions of `glue/tcplp/glue.c` with their types. They keep no pointer
+    // from the caller beyond a call.
     unsafe extern "C" {
         fn peers_tcplp_open(now: u64, side: c_int, buffer: usize, piece: usize) -> *mut c_void;
         fn peers_tcplp_close(end: *mut c_void);
@@ -55,15 +55,15 @@ mod present {
         fn peers_tcplp_timeouts(end: *const c_void) -> c_uint;
     }
 
-    /// An end: never null, owned, and not shared with another thread, because a raw pointer is
-    /// neither `Send` nor `Sync`.
+    /// An end of a connection. The pointer is never null, and this value owns the end. No other
+    /// thread uses the end, because a raw pointer is neither `Send` nor `Sync`.
     struct End(*mut c_void);
 
     pub(crate) fn open(now: Instant, limits: &Limits) -> [Box<dyn Peer>; 2] {
         assert_eq!(limits.payload_bytes, PAYLOAD_BYTES, "TCPlp has one MSS");
         let piece = usize::from(limits.payload_bytes);
         [0, 1].map(|side| {
-            // SAFETY: the function allocates, and aborts where it cannot.
+            // SAFETY: the function allocates the end, and aborts the program if it cannot.
             let end =
                 unsafe { peers_tcplp_open(now.as_millis(), side, limits.buffer_bytes, piece) };
             Box::new(End(end)) as Box<dyn Peer>
@@ -72,7 +72,7 @@ mod present {
 
     impl Drop for End {
         fn drop(&mut self) {
-            // SAFETY: `self` owns the end, and this is its end.
+            // SAFETY: `self` owns the end, and does not use it afterwards.
             unsafe { peers_tcplp_close(self.0) }
         }
     }
@@ -85,7 +85,7 @@ mod present {
 
         fn output(&mut self, _now: Instant) -> Option<Vec<u8>> {
             let mut packet = vec![0; LONGEST_PACKET];
-            // SAFETY: `self` owns the end; no more is written than fits.
+            // SAFETY: `self` owns the end; the function writes at most `packet.len()` bytes.
             let len = unsafe { peers_tcplp_output(self.0, packet.as_mut_ptr(), packet.len()) };
             packet.truncate(len);
             (len > 0).then_some(packet)
@@ -108,7 +108,7 @@ mod present {
         }
 
         fn recv(&mut self, now: Instant, out: &mut [u8]) -> usize {
-            // SAFETY: `self` owns the end; no more is written than fits.
+            // SAFETY: `self` owns the end; the function writes at most `out.len()` bytes.
             unsafe { peers_tcplp_recv(self.0, now.as_millis(), out.as_mut_ptr(), out.len()) }
         }
 

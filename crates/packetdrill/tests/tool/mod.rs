@@ -560,7 +560,7 @@ pub fn wait_until_asleep(task: i32) {
         let stat = fs::read_to_string(format!("/proc/self/task/{task}/stat")).unwrap();
         let state = stat.rsplit(')').next().unwrap().trim().chars().next();
         asleep = if state == Some('S') { asleep + 1 } else { 0 };
-        // Require several sleeps in a row, because a single one may be a wait for the lock.
+        // Require several sleeps in a row, because the thread may sleep once to wait for the lock.
         if asleep > 20 {
             return;
         }

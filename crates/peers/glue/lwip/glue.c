@@ -1,8 +1,8 @@
 /* One connection between two interfaces of one lwIP instance.
  *
  * lwIP keeps its state in globals, so both ends are in the same instance. Each
- * end has its own interface. Its packets go to a queue here, and the other end
- * receives them only by peers_lwip_input(). */
+ * end has its own interface, whose packets go to a queue in this file. An end
+ * receives packets only by peers_lwip_input(). */
 #include <string.h>
 
 #include "lwip/init.h"
@@ -58,7 +58,7 @@ static err_t netif_init_end(struct netif *netif)
   return ERR_OK;
 }
 
-/* lwIP requests its timer while there are connections; here the timer always runs. */
+/* lwIP requests its timer while it has connections; the bench always runs the timer. */
 void tcp_timer_needed(void)
 {
 }
@@ -99,7 +99,7 @@ static err_t on_recv(void *arg, struct tcp_pcb *pcb, struct pbuf *p, err_t err)
   return ERR_OK;
 }
 
-/* The connection was given up; lwIP has freed it. */
+/* lwIP has aborted the connection and freed its control block. */
 static void on_error(void *arg, err_t err)
 {
   struct end *end = arg;
@@ -135,7 +135,7 @@ static err_t on_accept(void *arg, struct tcp_pcb *pcb, err_t err)
   return ERR_OK;
 }
 
-/* Starts a connection from end 0 to end 1. Returns 0 if this fails. */
+/* Starts a connection from end 0 to end 1. Returns 0 on failure. */
 int peers_lwip_open(void)
 {
   static int is_set_up;
@@ -177,7 +177,7 @@ int peers_lwip_open(void)
   return tcp_connect(pcb, &there, PORT, on_connected) == ERR_OK;
 }
 
-/* Removes the connection. */
+/* Aborts the connection and frees all packets. */
 void peers_lwip_close(void)
 {
   int side;
@@ -195,7 +195,7 @@ void peers_lwip_close(void)
     }
   }
   tcp_close(listener);
-  /* A connection that was not accepted has no second end yet. */
+  /* A connection that end 1 has not accepted is not in `ends`. */
   while (tcp_active_pcbs != NULL) {
     tcp_abort(tcp_active_pcbs);
   }
@@ -223,7 +223,7 @@ void peers_lwip_input(int side, const u8_t *bytes, size_t len)
   }
 }
 
-/* Returns the length of the next packet of an end, or 0 if there is none. */
+/* Writes the next packet of an end; returns its length, or 0 without a packet. */
 size_t peers_lwip_output(int side, u8_t *out, size_t capacity)
 {
   struct end *end = &ends[side];
@@ -243,14 +243,14 @@ size_t peers_lwip_output(int side, u8_t *out, size_t capacity)
   return len;
 }
 
-/* Due every TCP_TMR_INTERVAL. */
+/* Runs lwIP's timers; call it every TCP_TMR_INTERVAL. */
 void peers_lwip_tick(void)
 {
   struct tcp_pcb *pcb = ends[0].pcb;
   u8_t before = pcb == NULL ? 0 : pcb->nrtx;
   ticks++;
   tcp_tmr();
-  /* A tick increments only the retransmission timer. */
+  /* Of the events in a tick, only the retransmission timer increments nrtx. */
   pcb = ends[0].pcb;
   if (pcb != NULL && pcb->nrtx > before) {
     ends[0].timeouts++;

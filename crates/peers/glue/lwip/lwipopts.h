@@ -1,5 +1,5 @@
-/* lwIP's options: its defaults, except for values that the bench's rules fix, and
- * for the parts that are not measured. */
+/* lwIP's options. They differ from lwIP's defaults only for values that the rules
+ * of the bench fix, and for parts that the bench does not measure. */
 #ifndef PEERS_LWIPOPTS_H
 #define PEERS_LWIPOPTS_H
 
@@ -23,12 +23,12 @@
 #define LWIP_RAW              0
 #define LWIP_STATS            0
 
-/* Memory never runs out. */
+/* lwIP allocates from the heap, so that its memory is unlimited. */
 #define MEM_LIBC_MALLOC       1
 #define MEMP_MEM_MALLOC       1
 #define MEM_ALIGNMENT         8
 
-/* The rules fix segments of 462 B, and buffers of 1848 B in each direction. */
+/* The rules of the bench: segments of 462 B, and buffers of 1848 B in each direction. */
 #define TCP_MSS               462
 #define TCP_WND               1848
 #define TCP_SND_BUF           1848

@@ -1,8 +1,7 @@
-/* The host functions that TCPlp calls, in place of OpenThread, and one end of a
- * connection.
+/* The functions of OpenThread that TCPlp calls, and one end of a connection.
  *
- * TCPlp's parameters are unchanged: `tcp_const.h` and `tcp_timer.h` are used
- * without changes. */
+ * TCPlp's parameters are those of its unchanged files `tcp_const.h` and
+ * `tcp_timer.h`. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +40,7 @@ struct otInstance {
   uint64_t expiry_ms[TIMERS];
   struct packet *first;
   struct packet **last;
-  /* The send buffer, in pieces of one segment: a ring. */
+  /* The send buffer: a ring of pieces, each of one segment. */
   size_t pieces;
   size_t piece_len;
   size_t oldest;
@@ -66,11 +65,11 @@ static void *allocate(size_t count, size_t size)
 
 /* ---- the corrected function ---- */
 
-/* `cbuf_reass_count_set` counts whole bytes of its bitmap, and may count bits
- * twice or beyond its limit. If the whole buffer was received out of order, its
- * result exceeds the size of the buffer, and `tcp_reass` then fails an assertion
- * or moves RCV.NXT too far. This function limits the result to the free room.
- * The build makes `tcp_reass` call this function instead. */
+/* `cbuf_reass_count_set` counts whole bytes of the bitmap, and may count bits
+ * twice or beyond `limit`. After a full buffer was received out of order, its
+ * result exceeds the size of the buffer. Then `tcp_reass` fails an assertion or
+ * moves RCV.NXT too far. This function limits the result to the free room, and
+ * the build makes `tcp_reass` call it. */
 size_t peers_reass_count_set(struct cbufhead *ring, size_t offset, uint8_t *bitmap, size_t limit)
 {
   size_t room = cbuf_free_space(ring);
@@ -308,8 +307,7 @@ static struct in6_addr address(int side)
   return addr;
 }
 
-/* Creates an end with buffers of `buffer` bytes; side 0 starts to connect, side 1
- * listens. */
+/* Creates an end with buffers of `buffer` bytes. Side 0 connects, side 1 listens. */
 struct otInstance *peers_tcplp_open(uint64_t now, int side, size_t buffer, size_t piece)
 {
   struct otInstance *end = allocate(1, sizeof *end);

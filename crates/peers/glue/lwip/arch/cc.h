@@ -1,4 +1,4 @@
-/* Compiler settings for lwIP: all are standard. */
+/* Compiler settings for lwIP, all of them standard. */
 #ifndef PEERS_LWIP_CC_H
 #define PEERS_LWIP_CC_H
 
