@@ -1,8 +1,8 @@
 //! Checks that only allowed dependencies exist: between crates, and, by [`walls`], between the
 //! layers of a device crate.
 //!
-//! An arrow is an allowed dependency. It includes everything that its target may depend on. Tests
-//! may also use `testkit` and `samples`.
+//! An allowed dependency includes everything that its target may depend on. Tests may also use
+//! `testkit` and `samples`.
 
 use std::collections::BTreeSet;
 

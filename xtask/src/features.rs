@@ -135,7 +135,7 @@ fn products(workspace: &Workspace) -> Outcome {
     Ok(())
 }
 
-/// Returns licences that a crate's folder lacks, because a package must contain their texts.
+/// Returns wrong licence files of a crate: a package must contain the repository's texts.
 fn wrong_licences(workspace: &Workspace, name: &str) -> Result<Vec<String>, Failure> {
     let folder = workspace.root.join("crates").join(name);
     let mut findings = Vec::new();

@@ -1,6 +1,6 @@
 //! The reference of the C and Python interfaces: `docs/reference/`, made of the comments of
-//! `redpoll.h` and the docstrings of the Python package. A test of the program, which can read the
-//! definitions of commands, makes their reference (`crates/cli/src/reference.rs`).
+//! `redpoll.h` and the docstrings of the Python package. A test of the program makes the reference
+//! of the commands, because it has their definitions (`crates/cli/src/reference.rs`).
 
 mod c;
 mod python;

@@ -367,7 +367,7 @@ impl Cell {
 }
 
 impl Block {
-    /// Returns the line below a table: the command that prints the table, if the page shows it.
+    /// Returns the line below a table, with its command; `None` with `without_caption`.
     pub fn caption(&self, name: &str) -> Option<String> {
         if self.without_caption {
             return None;

@@ -44,10 +44,10 @@ pub(super) fn up(
     mut signals: Signals,
     rights: &Rights,
 ) -> Result<u8, Failure> {
-    // The sandbox, which comes later, could hide the environment's socket path: read it first.
+    // Connects to the service manager before the sandbox restricts the access to files.
     let supervisor = Supervisor::of_environment();
-    // SIGHUP reloads the settings only without a terminal: a closing terminal also sends SIGHUP.
     log::begin(level(args));
+    // SIGHUP reloads the settings only without a terminal: a closing terminal also sends SIGHUP.
     let reload = Reload::of(args).filter(|_| !std::io::stderr().is_terminal());
     let mut spec: RadioSpec = url
         .parse()

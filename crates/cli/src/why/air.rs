@@ -64,7 +64,7 @@ struct Open {
     dsn: Option<u8>,
     len: usize,
     asked: bool,
-    /// The frame that the last attempt collided with, and its sender.
+    /// A frame that overlapped the last attempt unheard, and the sender of that frame.
     over: Option<(Place, Address)>,
     /// Whether the receiver or one of its neighbours was on the air during the last attempt.
     is_disturbed: bool,
