@@ -16,7 +16,7 @@ export class Actions {
   private share = h("select", { "aria-label": "Share of the frames" });
   private attack = h("select", { "aria-label": "Attack" });
   private attackRow = h("div", { class: "action" }, "Attack it by ", this.attack, h("button", { onclick: () => this.besiege(this.attack.value) }, "Attack"));
-  /** Ends the attack. It is on the map. */
+  /** Button on the map that ends the attack. */
   readonly truce = h("button", { class: "chip", hidden: true, title: "End the attack", onclick: () => this.besiege(null) });
   private why = h("p", { class: "muted" });
   private form: HTMLElement;
@@ -43,7 +43,7 @@ export class Actions {
     this.element = h("div", {}, this.form, this.why);
   }
 
-  /** Another run has begun. */
+  /** Shows the attacks of another run, and hides the button that ends an attack. */
   reset(): void {
     const attacks = this.store.hello?.attacks ?? [];
     fill(this.attack, ...attacks.map(([name, what]) => h("option", { value: name, title: what }, name)));

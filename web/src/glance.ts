@@ -1,16 +1,16 @@
-// What a first visitor needs: a sentence about the scenario, the meaning of colours and shapes on
-// the map, and a large button that starts the run.
+// Introduction for a first visitor: a sentence about the scenario, a legend of the map, and a large
+// button that starts the run.
 
 import type { Connection } from "./connection";
 import { fill, h, icon, ICONS, setText } from "./dom";
 import type { NodeInfo } from "./protocol";
 import type { Store } from "./store";
 
-/** Nodes with the same part in the traffic up to which the sentence has their names. */
+/** Largest number of senders of the same traffic that the sentence names individually. */
 const NAMED = 2;
 /** Below this width the legend is closed at first, because it would push the map away. */
 const WIDE_PX = 900;
-/** Parts in the traffic, by application. Other applications answer, and need no words. */
+/** Descriptions of traffic by the application that sends it. Other applications only answer. */
 const PARTS: Record<string, string> = {
   "bulk-sender": "as fast as TCP allows",
   sensor: "readings",
@@ -36,7 +36,7 @@ const SYMBOLS: [sample: string, words: string][] = [
 
 export class Glance {
   readonly element: HTMLElement;
-  /** Starts a run that waits at its beginning. It is on the map. */
+  /** Button on the map that starts a run which waits at its beginning. */
   readonly begin: HTMLElement;
   private sentence = h("p", { class: "sentence" });
 
@@ -51,7 +51,7 @@ export class Glance {
     this.element = h("section", { class: "glance", "aria-label": "About this mesh" }, this.sentence, legend);
   }
 
-  /** Another run has begun. */
+  /** Shows the sentence for another run. */
   reset(): void {
     setText(this.sentence, sentence(this.store));
   }
@@ -104,7 +104,7 @@ function traffic(nodes: NodeInfo[], isClosed: boolean): string {
   return parts.length > 0 ? ` ${parts.join(", ")}.` : "";
 }
 
-/** The action on the selected node, for a page without the panel. */
+/** Button that switches the selected node off or on, for a page without the panel. */
 export class Switch {
   readonly element: HTMLElement;
 

@@ -25,7 +25,7 @@ export class Ring<T> {
     }
   }
 
-  /** Takes the last item out. */
+  /** Removes the last item. */
   pop(): void {
     if (this.length > 0) this.items.pop();
   }

@@ -232,7 +232,7 @@ export class Store {
     const [id, byOpener, state, cwnd, ssthresh, rto, rtt, acked, received, unacked] = row;
     const flow = this.flows.get(id);
     const samples = flow?.ends[byOpener ? 0 : 1];
-    // A viewer that comes late gets the present state, and then the kept changes before it.
+    // A viewer that connects late gets the present state first, and then older, stored changes.
     while ((samples?.last()?.t ?? t) > t) samples?.pop();
     samples?.push({
       t, state, cwnd, ssthresh, rto, rtt, acked, received, unacked, byRto: row[10],

@@ -1,6 +1,5 @@
 // The light and the dark theme, and the colours of canvases. Colour-blind people can distinguish
-// these colours (Okabe and Ito). Shapes, dashes and words also show whatever a colour
-// shows.
+// these colours (Okabe and Ito). Shapes, dashes or words repeat everything that a colour shows.
 
 export interface Palette {
   ground: string;

@@ -47,7 +47,7 @@ export class Transport {
     this.listSpeeds();
   }
 
-  /** Lists the speeds; the page can set that of some runs only. */
+  /** Lists the speeds. "As fast as possible" exists only if the page can set the run's speed. */
   private listSpeeds(): void {
     const options = SPEEDS.map((value) => h("option", { value }, speed(value)));
     if (this.store.clock.settable) options.push(h("option", { value: MOST }, "as fast as possible"));
@@ -117,7 +117,7 @@ export class Transport {
     });
   }
 
-  /** Shows another moment; if it is not known, the run is repeated up to it. */
+  /** Shows another moment. If the page has no data of this moment, repeats the run up to it. */
   seek(t: number): void {
     const { since, t: newest, clock: now, hello } = this.store;
     const isKnown = t >= since && t <= newest;

@@ -59,7 +59,7 @@ await test("the tutorial's router is killed: RPL finds another path, and TCP goe
   check(!(await page.locator(".side").isVisible()) && !(await page.locator(".packets").isVisible()), "only the map");
   await page.locator(".begin").click();
   await ask(page, { clock: { speed: 10 } });
-  // By index: leaf-12, node-7, node-4.
+  // The indices 11, 6 and 3 are leaf-12, node-7 and node-4.
   await until(page, "the path over node-4", () => redpoll.store.now.parent[11] === 6 && redpoll.store.now.parent[6] === 3 && [...redpoll.store.flows.values()][0]?.bytes[0] > 5_000);
   await page.locator(".switch").click();
   await until(page, "node-4 is off", () => redpoll.store.now.radio[3] === 0);

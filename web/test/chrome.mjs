@@ -41,7 +41,7 @@ export function check(is, what) {
   if (!is) throw new Error(what);
 }
 
-/** Speed cannot be measured on a machine that is busy with other work. */
+/** Checks a condition about speed, which a machine that is busy with other work may fail. */
 export function judge(is, what, perProcessor = 1.5) {
   if (is || loadavg()[0] <= cpus().length * perProcessor) check(is, what);
   else console.log(`        not judged, the machine is busy: ${what}`);

@@ -25,7 +25,7 @@ function processor(pid) {
   return used;
 }
 
-/** Returns this time for the browser's processes; each thread name has the kind of its process. */
+/** Returns the processor time of the browser's processes, by kind of process and thread name. */
 function ofBrowser() {
   const used = {};
   for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
@@ -428,7 +428,7 @@ file = "50 KiB"
     await fetched;
   });
 
-  /** Returns the instructions of a run, or its processor seconds if they cannot be counted. */
+  /** Whether instructions can be counted; otherwise `price` returns processor seconds. */
   const counts = spawnSync("valgrind", ["--version"]).status === 0;
   async function price(more) {
     const args = ["run", "office", "--duration", counts ? "60 s" : "600 s", ...more];

@@ -1,4 +1,4 @@
-//! The clock of a run: what a page may ask of it, and how far the run should be.
+//! The clock of a run: requests of a page, and the virtual time that the run should have reached.
 
 use std::time::Duration;
 
@@ -44,8 +44,8 @@ impl Clock {
     }
 }
 
-/// A pair of virtual and real time at which the speed last changed. It determines how far a run
-/// with this speed should be.
+/// Real time, virtual time and speed at the last change of the speed, from which [`Anchor::goal`]
+/// computes the virtual time that the run should have reached.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Anchor(Option<(Duration, u64, f64)>);
 

@@ -98,7 +98,7 @@ impl Desk {
         self.clock
     }
 
-    /// Returns the number of changes so far.
+    /// Returns the number of commands carried out so far.
     pub fn commands(&self) -> u64 {
         self.commands
     }
@@ -108,8 +108,8 @@ impl Desk {
         self.next.filter(|_| self.is_watched())
     }
 
-    /// Carries out requests, and sends changes to the server if `next` has come.
-    /// [`Desk::take_wish`] returns the requests that only the driver can carry out.
+    /// Carries out requests, and sends changes to the server if they are due. [`Desk::take_wish`]
+    /// returns the requests that only the driver can carry out.
     pub fn turn(&mut self, world: &mut World) {
         self.hear_bell();
         self.carry_out(Some(world));

@@ -16,7 +16,7 @@ pub fn host_is_ours(value: &str, port: u16) -> bool {
     let Some((name, given)) = split(value) else {
         return false;
     };
-    // RFC 9110 §7.2: a Host without a port means the scheme's own port.
+    // RFC 9110 §7.2: a Host without a port means the scheme's default port.
     let fits = given.map_or(port == 80, |given| given == port);
     fits && (name.eq_ignore_ascii_case("localhost") || is_address(name))
 }

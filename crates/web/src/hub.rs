@@ -79,7 +79,7 @@ impl Hub {
     pub(crate) fn join(&self) -> (Vec<Message>, broadcast::Receiver<Message>) {
         let mut room = self.room();
         if self.watchers.fetch_add(1, Ordering::SeqCst) == 0 {
-            // The changes in between were not recorded.
+            // Changes without a connected browser were not recorded.
             room.forget();
         }
         let mut messages = room.source.beginning();

@@ -8,11 +8,11 @@
 //!
 //! - [`Desk`] is the simulation's end: it observes the world while a browser is connected, and
 //!   carries out requests. It never waits for the server.
-//! - [`Server`] listens, checks each request ([`guard`]), and contains the page ([`assets`]).
+//! - [`Server`] listens, checks each request ([`guard`]), and serves the page ([`assets`]).
 //! - [`Scribe`] turns the tape of a world into messages ([`message`]), one JSON object each,
 //!   and follows the segments of each TCP connection.
-//! - [`story`] keeps the messages of a run in a file, and finds its way in one.
-//! - [`layers`] takes a frame apart for the list of packets.
+//! - [`story`] writes the messages of a run to a file, and reads them from any position.
+//! - [`layers`] decodes a frame for the list of packets.
 //! - [`clock`] controls the progress of a run: pause, speed, one frame at a time.
 //!
 //! Without the feature `server` the crate has only the parts that make messages, which also run in

@@ -46,7 +46,7 @@ pub struct Hello {
     /// Distances up to which a frame is received and disturbs other frames, in metres; `None` if
     /// the medium has no such distance.
     pub ranges_m: Option<[f64; 2]>,
-    /// Whether positions shape the links, so that nodes can be moved.
+    /// Whether links depend on positions, so that nodes can be moved.
     pub is_movable: bool,
     pub slots: u16,
     pub nodes: Vec<NodeInfo>,
@@ -62,7 +62,7 @@ pub struct Hello {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// In real time, joined to a computer.
+    /// `redpoll up`: a mesh in real time, connected to this computer.
     Up,
     Run,
     View,
@@ -272,7 +272,7 @@ pub struct Clock {
 pub struct Answer {
     pub id: u32,
     pub ok: bool,
-    /// The action, or the reason for a refusal; layers of a frame are an object as text.
+    /// The action, the reason for a refusal, or the requested layers of a frame as JSON.
     pub text: String,
 }
 
@@ -305,8 +305,8 @@ pub enum ClockAsk {
     Step,
     /// Virtual seconds per real second; 0: as fast as possible.
     Speed(f64),
-    /// Begin the run again.
+    /// Restarts the run.
     Restart,
-    /// Go to this time, in microseconds.
+    /// Jumps to this time, in microseconds.
     Seek(u64),
 }

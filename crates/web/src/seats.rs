@@ -61,7 +61,7 @@ impl Seats {
     }
 }
 
-/// A browser's seat, which is free again when this is dropped.
+/// A browser's seat. Dropping it makes the seat free.
 pub(crate) struct Seat {
     seats: Arc<Seats>,
     lost: Arc<Notify>,

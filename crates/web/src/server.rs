@@ -40,7 +40,7 @@ const PING: Duration = Duration::from_secs(5);
 /// Number of requests from pages that may wait for the simulation at the same time.
 const REQUESTS: usize = 64;
 
-/// The server could not begin.
+/// The server could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
     /// Cannot listen at the address.
@@ -54,8 +54,8 @@ pub enum ServerError {
     System(#[from] io::Error),
 }
 
-/// A server that listens and does not answer yet: a program changes its network or gives up
-/// rights between [`Server::listen`] and [`Server::start`].
+/// A server that listens and does not answer yet. Between [`Server::listen`] and [`Server::start`],
+/// a program can change its network or drop privileges.
 #[derive(Debug)]
 pub struct Server {
     listener: TcpListener,
@@ -94,7 +94,7 @@ impl Server {
     pub fn url(&self) -> String {
         let mut address = self.address;
         if address.ip().is_unspecified() {
-            // This computer, under its own loopback address.
+            // A browser on this computer uses the loopback address.
             address.set_ip(match address {
                 SocketAddr::V4(_) => std::net::Ipv4Addr::LOCALHOST.into(),
                 SocketAddr::V6(_) => std::net::Ipv6Addr::LOCALHOST.into(),

@@ -236,7 +236,7 @@ fn next_line(input: &mut impl BufRead, line: &mut String) -> io::Result<usize> {
 }
 
 /// Checks the kind and the version of the greeting, and returns the contexts for compressed
-/// addresses, made from its prefix.
+/// addresses, made from the greeting's prefix.
 fn contexts(hello: &str) -> Result<Contexts, StoryError> {
     let head: Head<'_> = serde_json::from_str(hello).map_err(|_| StoryError::NoRecording)?;
     if head.kind != "hello" {

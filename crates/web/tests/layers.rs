@@ -1,4 +1,4 @@
-//! Frames in words, real ones and nonsense.
+//! Descriptions of frames, both valid and malformed ones.
 
 use redpoll_base::{Instant, Rng};
 use redpoll_sim::{Scenario, World};

@@ -16,7 +16,7 @@ use socket2::{Domain, Socket, Type};
 use tungstenite::Message;
 
 const SLOW: usize = 150;
-/// Within this time an honest client is served.
+/// Time within which an honest client is served.
 const PROMISED: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +38,7 @@ const HABITS: [Habit; 4] = [
     Habit::Trickles,
 ];
 
-/// Clients with a habit, until they are dropped.
+/// Clients with the same habit. Dropping the crowd ends them.
 struct Crowd {
     is_over: Arc<AtomicBool>,
     threads: Vec<thread::JoinHandle<()>>,
@@ -183,7 +183,7 @@ fn a_page_without_content_is_refused_after_a_timeout() {
     let address = server.address();
     let page = server.start().unwrap();
     assert!(get(address, "/").starts_with("HTTP/1.1 503"));
-    // No page is requested for clients that have gone.
+    // The client timed out and has disconnected, so the server does not request a page for it.
     thread::sleep(Duration::from_millis(100));
     page.answer(String::new());
     assert!(!page.is_asked());
@@ -201,7 +201,7 @@ fn browsers_that_answer_no_ping_give_way_to_one_that_does() {
         tungstenite::client(url.as_str(), stream).ok()
     };
     let mut honest = join().unwrap().0;
-    // Reads the first answer to a ping, and then all the time, as a browser does.
+    // Like a browser, reads at all times, and thereby answers pings.
     honest.get_mut().set_nonblocking(true).unwrap();
     let mut read = move || while honest.read().is_ok() {};
     let mut silent = Vec::new();

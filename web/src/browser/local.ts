@@ -4,7 +4,7 @@ import { Connection } from "../connection";
 import type { Answer } from "../protocol";
 
 export interface Open {
-  /** The name of a built-in scenario, or of `text`. */
+  /** The name of a built-in scenario, or the name to give to the scenario `text`. */
   name: string;
   text?: string;
   set?: [string, string][];

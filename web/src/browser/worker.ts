@@ -24,7 +24,7 @@ const scope = self as unknown as {
 };
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
-/** A message to itself is handled at once, and after those that wait; a timer would cost 4 ms. */
+/** Schedules the next turn after the waiting messages, without the delay of 4 ms of a timer. */
 const channel = new MessageChannel();
 
 let program: Program;
@@ -83,7 +83,7 @@ function schedule(): void {
   channel.port2.postMessage(null);
 }
 
-/** Ends with a text for the reader. */
+/** Stops the worker, and sends the page a text about the error. */
 function fail(error: unknown): void {
   scope.onmessage = null;
   channel.port1.onmessage = null;

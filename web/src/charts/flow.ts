@@ -231,7 +231,7 @@ export class FlowCharts {
     ctx.lineTo(x, Math.min(high, low - 2 * ratio));
     ctx.stroke();
     if (!segment.again) return;
-    // A diamond: the cross of the map marks lost frames.
+    // Draws a diamond, because a cross marks lost frames on the map.
     const [middle, arm] = [(low + high) / 2, 4.5 * ratio];
     ctx.fillStyle = series[1];
     ctx.beginPath();

@@ -10,7 +10,7 @@ const CROSS_MS = 150;
 const FADE_MS = 320;
 /** Time for which the mark of a lost frame is visible, in milliseconds of real time. */
 const LOST_MS = 240;
-/** Distance of that mark from the receiver's symbol, and half its width, in pixels. */
+/** Distance of a loss mark from the receiver's symbol, and half the mark's width, in pixels. */
 const LOST_GAP = 8;
 const LOST_ARM = 3.5;
 /** Largest number of drawn frames; more would be unreadable. */
@@ -289,7 +289,7 @@ function drawNodes(context: CanvasRenderingContext2D, moment: Moment): void {
     context.stroke();
     context.setLineDash([]);
     if (isOff) {
-      // A bar from edge to edge and beyond.
+      // A diagonal bar, slightly longer than the node.
       context.lineWidth = 2.5;
       context.beginPath();
       context.moveTo(px - size * 1.1, py + size * 1.1);

@@ -16,7 +16,7 @@ export interface MapEvents {
   onPlace: (x: number, y: number) => void;
 }
 
-/** Distance by which a key moves a node, and the time without a key after which it is reported. */
+/** Distance by which a key moves a node, and time after the last key until the move is reported. */
 const STEP_PX = 12;
 const SETTLES_MS = 350;
 

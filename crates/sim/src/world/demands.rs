@@ -4,8 +4,8 @@
 //!   last minute. A pool that is never empty has leaked an entry. The minutes before the last one
 //!   are examined in the same way, so that a caller can end the run after the first one that
 //!   meets the demand.
-//! - Progress: after the last fault, a stream with bytes in transit delivers a byte or fails in
-//!   time.
+//! - Progress: after the last fault, a stream with bytes in transit soon delivers a byte or fails.
+//! - Work: a simulated second has a bounded number of events.
 
 use redpoll_base::{Duration, Instant};
 use redpoll_stack::Tables;

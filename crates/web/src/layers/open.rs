@@ -65,7 +65,7 @@ pub struct Packet {
     pub dst: Addr,
     /// The protocol after the extension headers.
     pub upper: u8,
-    /// Bytes of the headers between the packet's fixed header and that protocol.
+    /// Bytes of the headers between the packet's fixed header and the upper layer.
     pub extensions: usize,
     /// Captured bytes of the upper layer.
     pub body: Vec<u8>,

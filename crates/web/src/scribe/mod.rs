@@ -99,7 +99,7 @@ impl Scribe {
     }
 
     /// Returns the message with the changes, and with the nodes' figures if `figures`. `wall_ms` is
-    /// the real time of its `t` in milliseconds since 1970; `None` except in `redpoll up`.
+    /// the real time of the message in milliseconds since 1970; `None` except in `redpoll up`.
     pub fn changes(
         &mut self,
         changes: &Changes,

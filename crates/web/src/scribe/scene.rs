@@ -42,8 +42,8 @@ pub(super) fn hello(scenario: &Scenario, mode: Mode) -> Hello {
     }
 }
 
-/// Returns the attacks that a viewer can start. In real time, the packets of the computer behind
-/// the border router take their place.
+/// Returns the attacks that a viewer can start: none in real time, when the host's packets come
+/// from the computer behind the border router.
 fn attacks(scenario: &Scenario, mode: Mode) -> Vec<[String; 2]> {
     if mode != Mode::Run || scenario.border_router().is_none() {
         return Vec::new();
