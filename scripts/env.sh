@@ -24,6 +24,6 @@ if ! rust_is_recent; then
     fi
     rust_is_recent || PATH=$path_as_it_was
 fi
-# Node, if scripts/setup.sh had to install it.
+# Adds Node to the PATH, if scripts/setup.sh has installed it.
 [ ! -x target/tools/node/bin/node ] || PATH="$PWD/target/tools/node/bin:$PATH"
 export PATH

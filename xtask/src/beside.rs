@@ -7,7 +7,7 @@ use std::process::{Child, Command, ExitStatus};
 use crate::report::Failure;
 use crate::workspace::Workspace;
 
-/// A running process, and the files for its output: an unread pipe would block it.
+/// A running process, and the files for its output: an unread pipe would block the process.
 pub struct Beside {
     child: Child,
     printed: PathBuf,

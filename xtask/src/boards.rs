@@ -128,7 +128,7 @@ impl Copied {
 
 impl Drop for Copied {
     fn drop(&mut self) {
-        // A folder that remains does no harm.
+        // A folder that remains is harmless.
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }

@@ -3,7 +3,7 @@
 //! The links between the documents (`links`) and the form of decision records (`decisions`) are
 //! always checked. If mdBook is installed, the book is built, and the links of its pages are
 //! checked, too (`rendered`). Links from the book to files outside `docs/` are changed to the
-//! repository on the web, and the simulator takes the place of its markers if `make wasm` has built it
+//! repository on the web, and the simulator replaces its markers if `make wasm` has built it
 //! (`preprocess`). The pictures show real runs (`pictures`).
 
 mod decisions;
@@ -43,7 +43,7 @@ pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
         "MDBOOK_PREPROCESSOR__REPOSITORY__COMMAND",
         format!("'{}' book --preprocess", this.display()),
     );
-    // The output of `make wasm`, if it is there.
+    // The output of `make wasm`, if it exists.
     let simulator = workspace.root.join("target/browser");
     let has_simulator = simulator.join("redpoll.wasm").is_file();
     if has_simulator {

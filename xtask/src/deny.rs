@@ -1,5 +1,5 @@
-//! The licences and the sources of dependencies, by cargo-deny and `deny.toml`: for the workspace
-//! and the other tested workspaces. Without cargo-deny, the check is skipped and named.
+//! Checks the licences and the sources of dependencies, by cargo-deny and `deny.toml`, for the
+//! workspace and the other tested workspaces. Without cargo-deny, the check is skipped.
 
 use std::path::PathBuf;
 use std::process::Command;

@@ -75,8 +75,8 @@ struct Published {
 /// target costs another build of all dependencies.
 const SHORT: [&str; 2] = [TARGETS[0], TARGETS[3]];
 
-/// Checks the features of each crate and builds them for two targets; returns the targets that are
-/// not installed. `make publish-check` builds them for all targets.
+/// Checks the features of each crate, and builds the crates for two targets; returns the targets
+/// that are not installed. `make publish-check` builds for all targets.
 pub fn short(workspace: &Workspace) -> Result<Option<String>, Failure> {
     run(workspace, &SHORT)
 }

@@ -41,8 +41,8 @@ const IDEAL_D0: &[&str] = &[
 /// Bound of one hop with an ideal radio and segments of 487 bytes, in kb/s:
 /// `docs/model/throughput.md`.
 const IDEAL_BOUND: f64 = 121.0;
-/// Interference that reaches twice as far as frames do, as in other simulators. Without it
-/// the two ranges are equal, 50 m.
+/// Interference that reaches twice as far as frames do, as in other simulators. By default, both
+/// ranges are 50 m.
 const FAR: &[&str] = &["--set", "medium.interference_range=\"100 m\""];
 const IDEAL_FAR: &[&str] = &[
     "--set",

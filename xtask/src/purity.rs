@@ -162,8 +162,8 @@ impl Toolchain {
         command.env("RUSTC", &self.rustc).arg(subcommand);
         command.args(["--target", TARGET]);
         if let Some(source) = &self.source {
-            // Cargo's option to build core is unstable, because its design is not final; the source
-            // of core is the compiler's own.
+            // Allows cargo's option to build core. The option is unstable, because its design is
+            // not final, but the source of core is the compiler's own.
             command
                 .env("RUSTC_BOOTSTRAP", "1")
                 .args(["-Z", libraries.build_std()]);

@@ -117,7 +117,7 @@ fn a_poll_interval_is_as_long_as_the_latency_allows() {
     // The unchanged scenario polls once a second, and takes more current.
     let current = |of: &str| json[of]["figures"][0]["mean"]["value"].as_f64().unwrap();
     assert!(current("found") < current("as_it_stands"));
-    // No held-out seed, which judges the values, was used to choose them.
+    // The held-out seeds, which judge the values, were not used to choose the values.
     let held_out = json["held_out_seeds"].as_array().unwrap();
     let chose = json["stages"]
         .as_array()

@@ -401,7 +401,7 @@ fn capabilities_are_dropped() {
     mesh.end(Signal::SIGINT, Some(0));
 }
 
-/// Returns why there is no other user here, if there is none.
+/// Returns the reason for which no other user exists here, if there is one.
 fn no_users() -> Option<String> {
     let is_of_a_user = redpoll_linux::namespace::is_of_a_user();
     is_of_a_user.then(|| "it needs root".to_owned())

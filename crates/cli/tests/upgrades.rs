@@ -17,7 +17,7 @@ const WRITTEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/written");
 const SCENARIO: &str = include_str!("written/0.1.0/scenario.toml");
 const SWEEP: &str = include_str!("written/0.1.0/sweep.toml");
 
-/// Writes the folder of the version in `REDPOLL_BLESS`, if set; returns those of all versions.
+/// Writes the folder of version `REDPOLL_BLESS`, if set; returns the folders of all versions.
 fn versions() -> Vec<PathBuf> {
     if let Some(version) = std::env::var_os("REDPOLL_BLESS") {
         let folder = Path::new(WRITTEN).join(version);

@@ -9,7 +9,7 @@ use crate::report::Failure;
 /// Longest real time of a script. Time is virtual, so most scripts take 0.2 s.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// The tool, and where its files go.
+/// The tool, its library, and the folder of its files.
 pub struct Tool {
     pub program: PathBuf,
     pub library: PathBuf,

@@ -25,7 +25,7 @@ struct Site {
     path: String,
     line: usize,
     function: String,
-    /// The first word of the comment behind the attribute: `size`, `stack` or nothing.
+    /// The first word of the comment after the attribute: `size`, `stack` or nothing.
     reason: String,
 }
 

@@ -107,8 +107,8 @@ pub(crate) fn is_installed(program: &str) -> bool {
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
 
-/// Returns a command with English output, which this program parses. The kernel sends it SIGKILL
-/// when this program ends, because mosquitto only reloads its configuration on SIGHUP.
+/// Returns a command with English output, which this program parses. The kernel kills the command
+/// with SIGKILL when this program ends, because mosquitto only reloads its settings on SIGHUP.
 pub(crate) fn command(program: &str) -> Command {
     let mut command = Command::new(program);
     command.env("LC_ALL", "C");

@@ -362,7 +362,7 @@ fn forged_flows() {
     let before = daemon.memory();
     let flood = Flood::start(pour, count);
     let mut beside = Vec::new();
-    // A quarter of the flows is sufficient by default. A busy machine needs several turns for it.
+    // By default a quarter of the flows suffices, for which a busy machine needs several turns.
     let least = match turns {
         1 => count / 4,
         _ => count,

@@ -61,7 +61,7 @@ pub fn is_taken(queue: &str) -> bool {
         .any(|line| line.split_whitespace().next() == Some(queue))
 }
 
-/// Starts a daemon that delays all packets but the first, and flows whose packets wait there.
+/// Starts a daemon that delays all packets but the first, and flows whose packets wait in it.
 fn with_waiting(queue: &str, network: &Network) -> (Daemon, std::thread::JoinHandle<usize>) {
     rules(queue);
     let args = [

@@ -1,4 +1,4 @@
-//! The program, started by a test and ended with it.
+//! A program that a test starts, and that ends with the test.
 #![allow(
     dead_code,
     reason = "each test binary uses its own part of this module"

@@ -1,4 +1,4 @@
-//! A radio co-processor that carries out its commands: on a pseudo-terminal, or as a program.
+//! A radio co-processor that executes commands, on a pseudo-terminal or as a program.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
