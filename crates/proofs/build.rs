@@ -1,5 +1,5 @@
-//! Copies files of the device crates, without their tests and their inner documentation, so that
-//! this crate can include mechanisms that those crates do not export.
+//! Copies source files of the device crates without their tests and inner documentation. This crate
+//! includes the copies, because the device crates do not export the mechanisms in them.
 
 use std::path::Path;
 use std::{env, fs};

@@ -9,7 +9,7 @@ use crate::packet;
 use crate::peer::{Limits, Peer};
 use crate::subject::{Subject, open_between};
 
-/// A transfer: side 0 sends, side 1 receives.
+/// A transfer from side 0 to side 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Transfer {
     /// Parameters of the link, the same in both directions.
@@ -17,20 +17,20 @@ pub struct Transfer {
     pub limits: Limits,
     pub bytes: usize,
     pub limit: Duration,
-    /// Length of a block, after which the sender waits for a byte in answer; `None`: no answers.
-    /// `bytes` is a multiple of it.
+    /// Length in bytes of a block, after which the sender waits for an answer of one byte; `None`
+    /// without answers. `bytes` is a multiple of this length.
     pub block: Option<usize>,
 }
 
 #[derive(Clone, Debug)]
 pub struct Measured {
-    /// Time from the first byte given to TCP to the last one read at the other end; `None` if the
-    /// connection failed or time ran out.
+    /// Time from the first byte given to TCP to the last byte read by the receiver; `None` if the
+    /// connection failed or the time limit passed.
     pub completion: Option<Duration>,
     pub received: usize,
     pub meter: Meter,
     pub timeouts: u32,
-    /// The longest time between passing a block's answer to TCP and its arrival.
+    /// The longest time from passing the answer to a block to TCP until its arrival.
     pub longest_answer: Duration,
 }
 
@@ -44,7 +44,7 @@ struct Run<'a> {
     is_lossy: bool,
     written: usize,
     read: usize,
-    /// Number of answers given to TCP; `answered_at` is the time of the last answer.
+    /// Number of answers passed to TCP; `answered_at` is the time of the last one.
     answered: usize,
     answered_at: Instant,
     heard: usize,
@@ -53,12 +53,12 @@ struct Run<'a> {
 
 impl Transfer {
     /// Runs the transfer with one stack at both ends. The same seed gives the same run. Panics if a
-    /// byte arrives wrong, or the subject is missing.
+    /// byte is corrupted, or the subject is missing.
     pub fn run(&self, subject: Subject, seed: u64) -> Measured {
         self.run_between([subject, subject], seed)
     }
 
-    /// Runs the transfer from one stack to another. Panics if a byte arrives wrong, or a subject is
+    /// Runs the transfer from one stack to another. Panics if a byte is corrupted, or a subject is
     /// missing.
     pub fn run_between(&self, subjects: [Subject; 2], seed: u64) -> Measured {
         let now = Instant::from_millis(1);
@@ -92,7 +92,7 @@ impl Transfer {
 }
 
 impl Run<'_> {
-    /// Runs until the receiver has read all, or will certainly never do so.
+    /// Runs until the receiver has read all bytes, an end fails, or the time reaches `end`.
     fn go(&mut self, end: Instant) -> bool {
         (0..2).for_each(|side| self.attend(side));
         loop {
@@ -179,7 +179,7 @@ impl Run<'_> {
         }
     }
 
-    /// Answers each complete block with a byte, as the receiver's application.
+    /// Answers each complete block with one byte, in the role of the receiver's application.
     fn answer(&mut self) {
         let Some(block) = self.plan.block else { return };
         while self.answered < self.read / block

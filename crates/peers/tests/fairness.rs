@@ -4,8 +4,8 @@ use redpoll_base::Duration;
 use redpoll_peers::Subject;
 use redpoll_peers::fairness::{Plan, QUEUES};
 
-/// The flows run for ten minutes. (The bench `fairness` has more seeds, and the test `fairness` of
-/// `redpoll-linux` has the kernel's Reno.)
+/// The flows run for ten minutes. (The bench `fairness` runs more seeds, and the test `fairness` of
+/// `redpoll-linux` compares with the kernel's Reno.)
 #[test]
 fn two_flows_of_ours_get_the_same() {
     let plan = Plan {
@@ -21,7 +21,7 @@ fn two_flows_of_ours_get_the_same() {
     }
 }
 
-/// Flows that begin later get their share (Jain's index of at least 0.8) within a minute.
+/// A flow that begins later reaches a fair share (Jain's index of at least 0.8) within a minute.
 #[test]
 fn a_minute_is_enough() {
     let plan = Plan {

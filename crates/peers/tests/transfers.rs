@@ -1,4 +1,4 @@
-//! Whole transfers with every stack that was built in.
+//! Complete transfers with every stack that is built in.
 
 use redpoll_peers::loss::{self, Plan};
 use redpoll_peers::{Measured, Subject, matrix, ota_ack};
@@ -23,7 +23,8 @@ fn without_losses_nothing_is_sent_twice_and_the_link_is_busy() {
         assert_eq!(measured.meter.data_bytes, BYTES as u64, "{subject}");
         assert_eq!(measured.meter.retransmissions, 0, "{subject}");
         assert_eq!(measured.timeouts, 0, "{subject}");
-        // The link's rate with 60 or 72 bytes of headers, and some time for the first round trips.
+        // The time at the link's rate with headers of 60 or 72 bytes; the first round trips add
+        // some time.
         let least = BYTES as f64 * 8.0 / 75_000.0 * (522.0 / 462.0);
         assert!(
             (least..least * 1.1).contains(&completion),
@@ -81,7 +82,7 @@ fn every_stack_sends_to_every_other() {
     }
 }
 
-/// Without loss an answer takes a round trip; with many losses it waits for timers.
+/// Without loss an answer takes one round trip. With high loss it waits for retransmission timers.
 #[test]
 fn answers_to_blocks_arrive() {
     for subject in there() {

@@ -1,5 +1,5 @@
-//! Common parts of Redpoll's programs: exit codes and messages ([`output`]), log ([`log`]), reports
-//! to a service manager ([`notify`]), rights ([`rights`]).
+//! Common parts of Redpoll's programs: exit codes and messages ([`output`]), the log ([`log`]),
+//! reports to a service manager ([`notify`]), and dropping privileges ([`rights`]).
 #![forbid(unsafe_code)]
 #![warn(clippy::match_bool)]
 
@@ -8,7 +8,7 @@ pub mod notify;
 pub mod output;
 pub mod rights;
 
-/// Exit code of a failure of the system.
+/// Exit code of a failure, such as an error of the system.
 pub const FAILED: u8 = 1;
 /// Exit code for unusable arguments.
 pub const USAGE: u8 = 2;

@@ -1,5 +1,5 @@
-//! The log on standard error: a line for each event, with its fields. systemd's journal gets the
-//! level of each line in its own form (sd-daemon(3)).
+//! The log on standard error: one line for each event, with its fields. For systemd's journal, each
+//! line begins with its level as in sd-daemon(3).
 
 use std::fmt;
 use std::io::{self, IsTerminal as _};
@@ -34,7 +34,7 @@ pub fn set_level(level: LogLevel) {
     LEVEL.store(level as u8, Ordering::Relaxed);
 }
 
-/// Writes each later event of this process to standard error. Only the first call has an effect.
+/// Starts writing the events of this process to standard error. Only the first call has an effect.
 pub fn begin(level: LogLevel) {
     set_level(level);
     let lines = tracing_subscriber::fmt::layer()
@@ -55,7 +55,7 @@ fn rank(level: &Level) -> u8 {
     }
 }
 
-/// Leaves out events below [`LEVEL`] and events of libraries.
+/// Discards events less severe than [`LEVEL`], and all events of libraries.
 struct Chosen<L>(L);
 
 impl<S, L> Layer<S> for Chosen<L>
@@ -72,7 +72,8 @@ where
     }
 }
 
-/// `redpoll: warning: message field=value`, or for the journal `<4>message field=value`.
+/// Formats an event as `redpoll: warning: message field=value`, or for the journal as `<4>message
+/// field=value`.
 struct Lines {
     to_journal: bool,
 }

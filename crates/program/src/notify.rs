@@ -1,8 +1,8 @@
-//! Reports by datagrams to a supervisor such as systemd: the service is ready, and then at
-//! intervals that its main loop runs (sd_notify(3), systemd.service(5) `WatchdogSec=`).
+//! Reports to a supervisor such as systemd in datagrams: first that the service is ready, and
+//! later, at intervals, that its main loop runs (sd_notify(3), systemd.service(5) `WatchdogSec=`).
 //!
-//! The crate `sd-notify` knows no abstract addresses, and opens a blocking socket for each
-//! message, in the sandbox (ADR 43).
+//! The crate `sd-notify` does not support abstract addresses, and opens a blocking socket for each
+//! message, which the sandbox would have to allow (ADR 43).
 
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::ffi::OsStrExt as _;
@@ -13,14 +13,14 @@ use std::time::{Duration, Instant};
 pub struct Supervisor {
     /// Socket of the service manager; `None` without a service manager.
     socket: Option<UnixDatagram>,
-    /// Interval of the reports that the service manager expects.
+    /// Interval at which this process reports; `None` if the service manager expects no reports.
     every: Option<Duration>,
     told: Instant,
 }
 
 impl Supervisor {
-    /// Reads the supervisor's settings from the environment: `NOTIFY_SOCKET` is its address,
-    /// `WATCHDOG_USEC` the longest silence that it allows the process `WATCHDOG_PID`.
+    /// Reads the supervisor's settings from the environment: `NOTIFY_SOCKET` is the address.
+    /// `WATCHDOG_USEC` is the longest allowed time between reports of the process `WATCHDOG_PID`.
     pub fn of_environment() -> Supervisor {
         let number = |name| {
             let text = std::env::var(name).ok()?;
@@ -31,7 +31,7 @@ impl Supervisor {
         let silence = number("WATCHDOG_USEC").filter(|us| is_ours && *us > 0);
         Supervisor {
             socket: socket(),
-            // Half of the longest silence, as sd_watchdog_enabled(3) recommends.
+            // Half of the allowed time, as sd_watchdog_enabled(3) recommends.
             every: silence.map(|us| Duration::from_micros(us / 2)),
             told: Instant::now(),
         }
@@ -42,7 +42,7 @@ impl Supervisor {
         self.tell("READY=1");
     }
 
-    /// Reports that the loop runs.
+    /// Reports that the main loop runs, if the interval has passed.
     pub fn lives(&mut self) {
         if self.every.is_some_and(|every| self.told.elapsed() >= every) {
             self.tell("WATCHDOG=1");
@@ -61,7 +61,7 @@ impl Supervisor {
 fn socket() -> Option<UnixDatagram> {
     let name = std::env::var_os("NOTIFY_SOCKET")?;
     let address = match name.as_bytes() {
-        // The socket's name is abstract: it is not in a file system.
+        // An abstract socket name, which is not a path in a file system.
         [b'@', name @ ..] => SocketAddr::from_abstract_name(name),
         _ => SocketAddr::from_pathname(&name),
     };

@@ -1,5 +1,5 @@
-//! Output to the user: lines on standard output, which a closed pipe may end, one line on standard
-//! error for each failure, and a line that changes in place.
+//! Output to the user: lines on standard output until a pipe is closed, one line on standard error
+//! for each failure, and a progress line that changes in place.
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -11,18 +11,18 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 static NAME: OnceLock<&str> = OnceLock::new();
 
-/// Sets the name of the program, with which its messages begin. Only the first call has an effect.
+/// Sets the name of the program, which begins each message. Only the first call has an effect.
 pub fn set_name(name: &'static str) {
     let _ = NAME.set(name);
 }
 
-/// Returns the name of the program: `redpoll`, unless [`set_name`] set another.
+/// Returns the name of the program: `redpoll`, unless [`set_name`] has set another name.
 pub fn name() -> &'static str {
     NAME.get().copied().unwrap_or("redpoll")
 }
 
-/// Words of errors of file systems, each with the remedy. Errors of the system end with their
-/// number; SQLite has words of its own.
+/// Texts in error messages about file systems, each with the remedy. System errors end with their
+/// number; SQLite has its own texts.
 const REMEDIES: [(&str, &str); 5] = [
     ("(os error 28)", FREE),
     ("database or disk is full", FREE),
@@ -53,7 +53,7 @@ pub fn explained(message: impl Display) -> String {
 
 /// Reports an error in one line on standard error; returns the exit code `code`.
 pub fn fail(code: u8, message: impl Display) -> ExitCode {
-    // If standard error is closed, the message is lost.
+    // Ignore an error: if standard error is closed, the message cannot be shown.
     let _ = writeln!(io::stderr(), "{}: {}", name(), explained(message));
     ExitCode::from(code)
 }
@@ -63,7 +63,7 @@ pub fn is_closed_pipe(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::BrokenPipe
 }
 
-/// Returns whether `path` is -, which means standard output.
+/// Returns whether `path` is `-`, which stands for standard output.
 pub fn is_standard(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
@@ -77,8 +77,8 @@ pub fn print(text: &str) -> io::Result<()> {
     }
 }
 
-/// Returns a bar or a line with this `template`, of `len` steps if known, drawn at most `hz` times
-/// a second: on standard error, and only if that is a terminal that can move its cursor.
+/// Returns a progress bar or line with this `template`, of `len` steps if known, drawn at most `hz`
+/// times a second. The bar appears on standard error, only if it is a terminal with cursor control.
 pub fn bar(len: Option<u64>, template: &str, hz: u8) -> ProgressBar {
     let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
     let target = if is_dumb {

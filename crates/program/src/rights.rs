@@ -1,5 +1,5 @@
-//! A program that runs for a long time gives up rights once its interfaces, sockets and radio are
-//! open: its user, its capabilities, and the files and system calls that it does not need.
+//! Drops the privileges of a long-running program after its interfaces, sockets and radio are open:
+//! its user, its capabilities, and access to files and system calls that it does not need.
 
 use std::path::Path;
 use std::process::Command;
@@ -14,7 +14,7 @@ use redpoll_linux::privilege::{Account, Keep, give_up};
 
 use crate::{FAILED, Failure, USAGE};
 
-/// The options.
+/// The options that control the program's privileges.
 #[derive(Clone, Debug, Default, Args)]
 pub struct RightsArgs {
     /// Become this user as soon as all files, sockets and devices are open: a name, a number or
@@ -57,7 +57,7 @@ impl Rights {
         self.account.as_ref()
     }
 
-    /// Calls `make` with the file rights of the user that will own the files.
+    /// Calls `make` with the file access rights of the user that the program will become.
     pub fn files<R>(&self, make: impl FnOnce() -> Result<R, Failure>) -> Result<R, Failure> {
         let Some(account) = &self.account else {
             return make();
@@ -78,14 +78,14 @@ impl Rights {
         })
     }
 
-    /// Makes `command` run as the user of `--user`, if there is one.
+    /// Makes `command` run as the user of `--user`, if the option is set.
     pub fn start(&self, command: &mut Command) {
         if let Some(account) = &self.account {
             account.start_as(command);
         }
     }
 
-    /// Returns a warning if the user cannot reopen this device.
+    /// Returns a warning if the user of `--user` will not be able to reopen `device`.
     pub fn doubt(&self, device: &Path) -> Option<String> {
         let account = self.account.as_ref()?;
         let modes = AccessFlags::R_OK | AccessFlags::W_OK;
@@ -100,13 +100,14 @@ impl Rights {
         })
     }
 
-    /// Gives up everything except `keeps` and what `sandbox` allows. Returns lines for the user.
+    /// Drops all privileges except `keeps` and what `sandbox` allows. Returns messages for the
+    /// user.
     pub fn give_up(&self, keeps: &[Keep], sandbox: &Sandbox) -> Result<Vec<String>, Failure> {
         let failed =
             |what: &str, error: std::io::Error| (FAILED, format!("cannot {what}: {error}"));
         give_up(self.account.as_ref(), keeps).map_err(|error| failed("give rights up", error))?;
         let mut lines = Vec::new();
-        // A program that runs next to the mesh has root's rights in any case.
+        // A program that keeps `Keep::Kill` has root's rights in any case.
         if self.stays_root && !keeps.contains(&Keep::Kill) {
             lines.push("warning: the program keeps running as root, which can write all system files; to run it as another user: --user NAME; to confirm root: --user root".to_owned());
         }

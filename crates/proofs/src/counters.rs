@@ -1,5 +1,5 @@
-//! The frame counter and its persistence (IEEE 802.15.4-2015 §9.2.1): whatever point of a write the
-//! power fails at, no counter is used twice with a key.
+//! The frame counter and its persistence (IEEE 802.15.4-2015 §9.2.1). No counter may be used twice
+//! with a key, even if the power fails at any point of a write.
 
 use crate::{Model, hash_of};
 use counter::{FrameCounter, NoCounter};
@@ -9,7 +9,7 @@ crate::device!(counter, "mac-src-security-counter.rs");
 /// An event at the node.
 #[derive(Clone, Copy, Debug)]
 pub enum Action {
-    /// A frame needs a counter.
+    /// A frame needs a counter value.
     Take,
     /// The driver asks for the value to store.
     Poll,
@@ -17,11 +17,11 @@ pub enum Action {
     Write,
     /// The driver reports success.
     Report,
-    /// The driver reports a value below the requested one, which it has stored.
+    /// The driver reports that it has stored a lower value than requested.
     ReportPart,
-    /// The driver reports a failure, whether the value was written or not.
+    /// The driver reports a failure, although the value may be written.
     Fail,
-    /// The power fails, and the node starts again from persistent memory.
+    /// The power fails, and the node restarts from persistent memory.
     Reboot,
 }
 
@@ -34,7 +34,7 @@ pub enum Defect {
     OldValue,
 }
 
-/// The node: its counter in RAM, persistent memory, and the reference.
+/// The node: its counter in RAM, persistent memory, and the reference values.
 #[derive(Clone, Debug)]
 pub struct World {
     counter: FrameCounter,
@@ -42,17 +42,18 @@ pub struct World {
     before: u32,
     /// The requested value, and whether it was written.
     request: Option<(u32, bool)>,
-    /// The lowest counter that was never used.
+    /// Lowest counter value that was never used.
     unused: u32,
-    /// Frames refused for lack of a counter since the last event that could have helped.
+    /// Whether a frame was refused for lack of a counter since the last event that could provide
+    /// one.
     waits: bool,
 }
 
-/// The model: a counter that starts at a value and reserves several at a time.
+/// The model: a counter with a first value, which reserves a stretch of values at a time.
 pub struct CounterModel {
-    /// The value in persistent memory at the beginning.
+    /// Value in persistent memory at the start.
     pub first: u32,
-    /// Counters reserved at a time.
+    /// Number of counter values that are reserved at a time.
     pub stretch: u32,
     /// The planted defect.
     pub defect: Option<Defect>,
@@ -151,7 +152,8 @@ impl Model for CounterModel {
         Some(world.clone())
     }
 
-    /// If persistent memory works from now on, the node gets a counter or has used all of them.
+    /// Checks that the node gets a counter, or has used all, if persistent memory works from this
+    /// state on.
     fn finish(&self, mut world: World) -> Result<(), String> {
         if let Some((value, _)) = world.request.take() {
             world.counter.on_stored(value);

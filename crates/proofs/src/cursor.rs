@@ -1,5 +1,5 @@
-//! The write position of `redpoll-wire` against a list: every sequence of operations on a small
-//! buffer.
+//! Compares the write cursor of `redpoll-wire` with a list, for every sequence of operations on a
+//! small buffer.
 
 use crate::{Model, hash_of};
 use redpoll_wire::cursor::{Cursor, Reader};
@@ -11,13 +11,13 @@ const BUFFER: usize = 6;
 pub enum Action {
     /// Write this many bytes.
     Put(usize),
-    /// Write numbers of 8, 16 and 32 bits, and 16 bits low byte first.
+    /// Write 8 bits.
     PutU8,
-    /// See [`Action::PutU8`].
+    /// Write 16 bits, high byte first.
     PutU16,
-    /// See [`Action::PutU8`].
+    /// Write 32 bits, high byte first.
     PutU32,
-    /// See [`Action::PutU8`].
+    /// Write 16 bits, low byte first.
     PutU16Le,
     /// Write zeros.
     Zeros(usize),
@@ -25,7 +25,8 @@ pub enum Action {
     Patch(usize),
 }
 
-/// The operations so far; the cursor borrows its buffer, so each check applies them to a new one.
+/// The state after the operations so far. The cursor borrows its buffer, so each check uses a new
+/// cursor.
 #[derive(Clone, Debug, Default)]
 pub struct World {
     buffer: [u8; BUFFER],
@@ -33,9 +34,9 @@ pub struct World {
     written: Vec<u8>,
 }
 
-/// The model. A test passes another function for `patch_u16`.
+/// The model. A test can replace `patch_u16` by a faulty function.
 pub struct CursorModel {
-    /// Replaces 16 bits, and returns whether they were written before.
+    /// Replaces 16 bits, and returns whether these bits were written before.
     pub patch: fn(&mut Cursor<'_>, usize, u16) -> bool,
 }
 
@@ -135,7 +136,8 @@ impl Model for CursorModel {
     }
 }
 
-/// Reads the bytes in all pieces of one and two bytes: nothing is read past the end.
+/// Reads the bytes in every sequence of pieces of one and two bytes, and checks that no read goes
+/// past the end.
 fn read_again(bytes: &[u8]) -> Result<(), String> {
     for pattern in 0..1u32 << bytes.len() {
         let mut input = Reader::new(bytes);

@@ -1,12 +1,12 @@
-//! The explorer: visits every state of a model, breadth first, so that a failure is reported with
-//! one of the shortest sequences of actions that lead to it.
+//! The explorer: visits every state of a model, breadth first, so that it reports a failure with
+//! one of the shortest sequences of actions that cause it.
 
 use std::collections::HashSet;
 use std::fmt::{self, Debug, Write};
 use std::hash::{DefaultHasher, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// A mechanism together with its environment and a reference.
+/// A mechanism with its environment and a reference.
 pub trait Model {
     /// An event of the environment.
     type Action: Copy + Debug;
@@ -21,24 +21,22 @@ pub trait Model {
 
     /// Applies an event, and compares the mechanism with the reference.
     ///
-    /// # Errors
-    /// The text says what differs.
+    /// # Errors A text that describes the difference.
     fn step(&self, world: &mut Self::World, action: Self::Action) -> Result<(), String>;
 
-    /// Returns a number that differs between states whose future may differ.
+    /// Returns a number that differs between states that can behave differently.
     fn key(&self, world: &Self::World) -> u64;
 
-    /// Returns a copy of the state. Without it the explorer repeats the actions from the start,
+    /// Returns a copy of the state. With `None`, the explorer repeats the actions from the start,
     /// which suits a mechanism that cannot be copied.
     fn copy(&self, _: &Self::World) -> Option<Self::World> {
         None
     }
 
     /// Checks what must be possible from every state, such as the end of a connection over a link
-    /// without loss. It may use up the state.
+    /// without loss. The check may consume the state.
     ///
-    /// # Errors
-    /// The text says what does not happen.
+    /// # Errors A text that describes what does not happen.
     fn finish(&self, _: Self::World) -> Result<(), String> {
         Ok(())
     }
@@ -47,9 +45,9 @@ pub trait Model {
 /// The limits of an exploration.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// Largest number of actions in sequence.
+    /// Maximum number of actions in a sequence.
     pub depth: usize,
-    /// Largest number of states. Exploration stops when it is reached.
+    /// Maximum number of states, at which the exploration stops.
     pub states: usize,
 }
 
@@ -76,7 +74,7 @@ pub struct Outcome<A> {
     pub states: usize,
     /// Number of applied actions.
     pub steps: u64,
-    /// Length of the longest of the shortest paths to the states.
+    /// Greatest distance of a state from the start, in actions along a shortest path.
     pub depth: usize,
     /// Whether every reachable state was visited.
     pub is_complete: bool,
@@ -102,7 +100,7 @@ impl<A: Debug> Outcome<A> {
         println!("{name}: {states} states, {steps} steps, depth {depth}, {extent}");
     }
 
-    /// Prints the size, and panics if the model failed.
+    /// Prints the size of the exploration, and panics if the model failed.
     #[track_caller]
     pub fn expect_sound(&self, name: &str) {
         self.print(name);
@@ -111,7 +109,7 @@ impl<A: Debug> Outcome<A> {
         }
     }
 
-    /// Prints the failure that a planted defect causes, and panics if there is none.
+    /// Prints the failure that a planted defect causes, and panics without a failure.
     #[track_caller]
     pub fn expect_defect(&self, name: &str) {
         let Some((path, why)) = &self.failure else {
@@ -124,13 +122,13 @@ impl<A: Debug> Outcome<A> {
     }
 }
 
-/// Returns whether the long form of the models is requested.
+/// Returns whether the environment requests the long form of the models.
 #[must_use]
 pub fn is_deep() -> bool {
     std::env::var_os("REDPOLL_PROOFS").is_some_and(|value| value == "deep")
 }
 
-/// Returns a hash of what `{:?}` prints, which is the same in every run.
+/// Returns a hash of the `Debug` text of `value`, which is the same in every run.
 pub fn hash_of(value: &impl Debug) -> u64 {
     struct Sink(DefaultHasher);
     impl Write for Sink {
@@ -140,12 +138,12 @@ pub fn hash_of(value: &impl Debug) -> u64 {
         }
     }
     let mut sink = Sink(DefaultHasher::new());
-    // Ignores the result, because this sink returns no error.
+    // Ignore the result: this sink returns no error.
     let _ = write!(sink, "{value:?}");
     sink.0.finish()
 }
 
-/// A visited state: the state before it, and the action between them.
+/// A visited state: the index of the previous state, the action from it, and the depth.
 struct Visited<A> {
     before: u32,
     action: Option<A>,
@@ -246,7 +244,7 @@ impl<M: Model> Explorer<'_, M> {
     }
 }
 
-/// Turns a panic into an error.
+/// Calls `run`; returns a panic as an error.
 fn caught(run: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
         let text = panic

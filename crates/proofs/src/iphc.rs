@@ -1,8 +1,9 @@
 //! Compressed headers (RFC 6282): every combination of the forms that a header can have, and every
 //! value of the two encoding bytes.
 //!
-//! A header that is compressed and expanded is unchanged. An expanded packet, compressed again,
-//! expands to the same. No beginning of a packet makes the decoder panic or read past the end.
+//! Compression and expansion must not change a header. An expanded packet that is compressed again
+//! must expand to the same packet. A truncated packet must not make the decoder panic or read past
+//! its end.
 
 use redpoll_base::{Addr, Ecn};
 use redpoll_wire::Cursor;
@@ -16,10 +17,10 @@ const PREFIX: Addr = Addr([0xfd, 1, 2, 3, 4, 5, 6, 7, 0, 0, 0, 0, 0, 0, 0, 0]);
 const SHORT: Address = Address::Short(0x1234);
 const EXTENDED: Address = Address::Extended([2, 0, 0, 0, 0, 0, 0, 0x12]);
 
-/// A change between compression and expansion: the planted defect.
+/// Changes a compressed header before its expansion: the planted defect.
 pub type Damage = fn(&mut Vec<u8>);
 
-/// Returns contexts of every kind: 64 bits, a whole address, and lengths within a byte.
+/// Returns contexts with prefixes of 64 bits, of 128 bits, and of lengths that are not whole bytes.
 fn contexts() -> Contexts {
     let mut contexts = Contexts::with_prefix(PREFIX);
     contexts.set(1, Addr([0x20; 16]), 128);
@@ -32,8 +33,8 @@ fn with_iid(prefix: &Addr, iid: [u8; 8]) -> Addr {
     addr::from_prefix_and_iid(prefix, iid)
 }
 
-/// Returns unicast addresses of every form: with and without a context, with an interface
-/// identifier from each link-layer address, from 16 bits, or of its own.
+/// Returns unicast addresses of every form: with and without a context, and with an interface
+/// identifier derived from each link-layer address or from 16 bits, or unrelated to both.
 fn unicast() -> Vec<Addr> {
     let link_local = Addr([0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
     let prefixes = [
@@ -60,7 +61,7 @@ fn unicast() -> Vec<Addr> {
     all
 }
 
-/// Returns multicast addresses of every form: 8, 32, 48 bits, in-line, and with a prefix.
+/// Returns multicast addresses of every form: with 8, 32 or 48 bits, in-line, and with a prefix.
 fn multicast() -> Vec<Addr> {
     let of = |head: [u8; 2], tail: &[u8]| {
         let mut bytes = [0; 16];
@@ -77,7 +78,7 @@ fn multicast() -> Vec<Addr> {
         of([0xff, 8], &[1, 2, 3, 4, 5, 6]),
         of([0xff, 0x12], &[9; 14]),
     ];
-    // RFC 3306: the length of a prefix and the prefix are in the address.
+    // RFC 3306: the address contains a prefix and its length.
     for (len, prefix) in [(64, PREFIX), (40, Addr([0x30; 16]))] {
         let mut bytes = [0; 16];
         bytes[..4].copy_from_slice(&[0xff, 0x35, 0, len]);
@@ -89,7 +90,7 @@ fn multicast() -> Vec<Addr> {
     all
 }
 
-/// Returns the parts of headers that do not depend on addresses.
+/// Returns headers with every combination of the fields other than the addresses.
 fn heads() -> Vec<Ipv6Header> {
     let mut heads = Vec::new();
     for ecn in [Ecn::NotEct, Ecn::Ect0, Ecn::Ce] {
@@ -128,10 +129,10 @@ fn upper() -> Vec<Option<UdpHeader>> {
     all
 }
 
-/// Compresses and expands every combination of the forms of a header. Returns their number.
+/// Compresses and expands every combination of the forms of a header. Returns the number of
+/// headers.
 ///
-/// # Errors
-/// The first header that changes.
+/// # Errors Describes the first header that changes.
 pub fn headers(damage: Damage) -> Result<u64, String> {
     let contexts = contexts();
     let destinations: Vec<_> = unicast().into_iter().chain(multicast()).collect();
@@ -139,8 +140,8 @@ pub fn headers(damage: Damage) -> Result<u64, String> {
     for src in unicast() {
         for dst in &destinations {
             for link in [[SHORT, EXTENDED], [EXTENDED, SHORT]] {
-                // The forms of the other fields do not depend on those of the addresses: all of
-                // them with one pair, and each pair with some.
+                // The forms of the other fields do not depend on the addresses. So the first
+                // address pair gets all heads, and each other pair gets some of them.
                 let all = count == 0;
                 for (at, head) in heads().into_iter().enumerate() {
                     for (other, udp) in upper().into_iter().enumerate() {
@@ -197,16 +198,15 @@ fn round_trip(
     }
 }
 
-/// Expands every value of the two encoding bytes and of the contexts byte, with bytes after them,
-/// and every beginning of such a packet. Returns the number of packets that can be expanded.
+/// Expands packets with every value of the two encoding bytes and some values of the context byte,
+/// and every truncation of these packets. Returns the number of packets that can be expanded.
 ///
-/// # Errors
-/// A packet that expands differently after it was compressed again.
+/// # Errors Describes a packet that expands differently after it was compressed again.
 pub fn encodings() -> Result<u64, String> {
     let contexts = contexts();
     let mut count = 0;
-    // The next header after a compressed one: UDP with each form of ports, extension headers, and
-    // unknown ones.
+    // The byte after a compressed header selects UDP with each form of ports, extension headers, or
+    // an unknown next header.
     for encoding in 0x6000_u16..=0x7fff {
         for next in [0xf0, 0xf1, 0xf2, 0xf3, 0xf4, 0xe0, 0xee, 0x00, 0xff] {
             let cids: &[u8] = match encoding & 0x80 {
@@ -218,7 +218,8 @@ pub fn encodings() -> Result<u64, String> {
                 if encoding & 0x80 != 0 {
                     packet.push(*cid);
                 }
-                // `next` also serves as the byte after the in-line fields, for any length of these.
+                // `next` fills the rest of the packet, so it follows the in-line fields whatever
+                // their length.
                 packet.extend([next; 60]);
                 count += u64::from(expand_again(&packet, &contexts)?);
                 for len in 0..packet.len().min(48) {
@@ -238,7 +239,7 @@ pub fn encodings() -> Result<u64, String> {
     Ok(count)
 }
 
-/// Returns whether the packet can be expanded.
+/// Returns whether the packet can be expanded. Compresses an expanded packet again and compares.
 fn expand_again(packet: &[u8], contexts: &Contexts) -> Result<bool, String> {
     let expand = |packet: &[u8]| {
         let mut out = [0; 256];

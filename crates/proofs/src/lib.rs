@@ -1,16 +1,15 @@
 //! Exhaustive small models of Redpoll's mechanisms.
 //!
 //! A model runs the code of a device crate and a naive reference side by side, and [`explore`]s
-//! every sequence of events up to a depth. Most models have finitely many states, and all of them
-//! are visited. The reference is written for clarity: sets of bytes, lists, large integers.
+//! every sequence of events up to a depth. Most models have finitely many states, and the explorer
+//! visits all of them. The reference is written for clarity: sets of bytes, lists, large integers.
 //!
 //! If a crate does not export a mechanism, `build.rs` includes the file of that crate, so that the
-//! model checks the code itself. `tests/` runs each model, and plants a defect in
-//! each, which the model must find. [ADR 65](../../../docs/adr/0065-small-models.md) has the
-//! reasons.
+//! model checks the original code. `tests/` runs each model, and plants a defect in each, which the
+//! model must find. [ADR 65](../../../docs/adr/0065-small-models.md) states the reasons.
 //!
-//! `cargo test -p redpoll-proofs` takes seconds. `make proofs` explores deeper;
-//! `REDPOLL_PROOFS=deep` selects its depth.
+//! `cargo test -p redpoll-proofs` takes seconds. `make proofs` explores deeper, with
+//! `REDPOLL_PROOFS=deep`.
 #![forbid(unsafe_code)]
 
 mod explore;
@@ -26,7 +25,7 @@ pub mod send;
 pub mod taim;
 pub mod tcp;
 
-/// Includes a file of a device crate.
+/// Includes the copy of a device crate's source file.
 macro_rules! device {
     ($name:ident, $file:literal) => {
         #[allow(dead_code, reason = "the model uses a part of the file")]
@@ -42,10 +41,10 @@ device!(seq, "tcp-src-seq.rs");
 
 pub use explore::{Bounds, Model, Outcome, explore, hash_of, is_deep};
 
-// The included files name these types by their paths in `redpoll-tcp`.
+// The included files use these types by their paths in `redpoll-tcp`.
 pub(crate) use redpoll_wire::tcp::{SeqNum, SeqRange};
 
-/// Has the limit that the included files read from the list of SACK blocks of `redpoll-tcp`.
+/// Provides the maximum number of SACK blocks, which the included files read.
 pub(crate) struct SackBlocks;
 
 impl SackBlocks {

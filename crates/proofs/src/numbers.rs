@@ -1,22 +1,23 @@
-//! Sequence numbers (RFC 9293 §3.4) against integers that do not wrap.
+//! Compares sequence numbers (RFC 9293 §3.4) with integers that do not wrap.
 //!
-//! A comparison depends on the distance of two numbers only, except for mistakes at the wrap. So
-//! the model examines many distances from a few starts next to each place where bits change. The
-//! short form has all distances within 2^16 of those places, and the long form all 2^32.
+//! A comparison depends only on the distance of two numbers, except for defects at the wrap-around.
+//! So the model examines many distances from start values next to each boundary where high bits
+//! change. The short form has all distances within 2^16 of these boundaries, and the long form all
+//! 2^32.
 
 use crate::ahead::Ahead;
 use crate::is_deep;
 use crate::seq::Low;
 use redpoll_wire::tcp::{SeqNum, SeqRange};
 
-/// The operations under test. A test replaces one operation by a wrong one.
+/// The operations under test, which a test can replace by faulty ones.
 #[derive(Clone, Copy)]
 pub struct Arithmetic {
     /// Whether the first number is before the second.
     pub before: fn(SeqNum, SeqNum) -> bool,
-    /// Whether the first number is before the second or equal to it.
+    /// Whether the first number is before or equal to the second.
     pub up_to: fn(SeqNum, SeqNum) -> bool,
-    /// The distance forward from the second to the first; 0 backwards.
+    /// Distance from the second number to the first; 0 if the first is before the second.
     pub minus: fn(SeqNum, SeqNum) -> u32,
     /// The later of two numbers.
     pub max: fn(SeqNum, SeqNum) -> SeqNum,
@@ -73,12 +74,12 @@ pub fn pairs(ops: &Arithmetic) -> Result<u64, String> {
     Ok(count)
 }
 
-/// Compares the operations for one number and another one `way` numbers further.
+/// Compares the operations for the number `start` and the number `way` after it.
 fn pair(ops: &Arithmetic, start: u32, way: i64) -> Result<(), String> {
     let a = SeqNum(start);
     let b = SeqNum((i64::from(start) + way) as u32);
-    // Beyond half the circle the shorter way leads in the other direction, and at half the circle
-    // the numbers are not ordered.
+    // Sequence numbers compare by the shorter distance around the circle. At a distance of exactly
+    // half the circle, the numbers are not ordered.
     let way = match way {
         way if way > HALF => way - 2 * HALF,
         way if way < -HALF => way + 2 * HALF,
@@ -107,16 +108,20 @@ fn pair(ops: &Arithmetic, start: u32, way: i64) -> Result<(), String> {
     expect(!(ops.contains)(&SeqRange::new(a, b), b), "contains its end")
 }
 
-/// Functions that restore a whole number from its lower half. A test replaces one by a wrong one.
+/// Functions that restore a 32-bit number from its lower 16 bits. A test can replace one of them by
+/// a faulty one.
 #[derive(Clone, Copy)]
 pub struct Halves {
-    /// Returns the first number at or after the second argument with the lower half of the first.
+    /// Returns the first number from the second argument on that has the lower half of the first
+    /// argument.
     pub first_from: fn(SeqNum, SeqNum) -> SeqNum,
-    /// Returns the last number at or before the second argument with the lower half of the first.
+    /// Returns the last number up to the second argument that has the lower half of the first
+    /// argument.
     pub last_up_to: fn(SeqNum, SeqNum) -> SeqNum,
-    /// Whether the first number is the second or follows it, by the lower halves alone.
+    /// Whether the first number equals or follows the second, judged only by their lower halves.
     pub is_at_or_behind: fn(SeqNum, SeqNum) -> bool,
-    /// Returns a distance after SND.UNA advanced by the second argument.
+    /// Returns what remains of a distance from SND.UNA after SND.UNA has advanced by the second
+    /// argument.
     pub advance: fn(u32, u32) -> u32,
 }
 
@@ -132,11 +137,10 @@ pub const REAL_HALVES: Halves = Halves {
     },
 };
 
-/// Compares numbers that are stored in 16 bits with the whole numbers: all distances that a window
-/// allows, from starts next to each place where bits change. Returns the number of pairs.
+/// Compares numbers that are restored from 16 bits with the original numbers, for all distances
+/// that a window allows. Returns the number of pairs.
 ///
-/// # Errors
-/// The first pair for which a function is wrong.
+/// # Errors Describes the first pair for which a function is wrong.
 pub fn halves(ops: &Halves) -> Result<u64, String> {
     let mut count = 0;
     for start in STARTS {

@@ -1,5 +1,5 @@
-//! The ring of bytes of `redpoll-base`, on which the send store and the receive buffer are built,
-//! against a list without a wrap.
+//! Compares the byte ring of `redpoll-base` with a list. The send store and the receive buffer use
+//! this ring.
 
 use crate::{Model, hash_of};
 use redpoll_base::Ring;
@@ -10,15 +10,15 @@ const CAPACITY: usize = 5;
 /// An operation on the ring.
 #[derive(Clone, Copy, Debug)]
 pub enum Action {
-    /// Write this many bytes of the value, at an offset from the last queued byte.
+    /// Write this many bytes with the given value, at an offset from the end of the queue.
     Write(usize, usize, u8),
     /// Append this many bytes of the free space to the queue.
     Keep(usize),
-    /// Remove this many bytes.
+    /// Remove this many bytes from the front of the queue.
     Free(usize),
 }
 
-/// The ring and the reference: queued bytes, and the free space behind them.
+/// The ring and the reference: queued bytes, and the free space after them.
 #[derive(Debug)]
 pub struct World {
     ring: Ring<[u8; CAPACITY]>,
@@ -26,9 +26,9 @@ pub struct World {
     free: Vec<u8>,
 }
 
-/// The model. A test passes another function for `write_at`.
+/// The model. A test can replace `write_at` by a faulty function.
 pub struct RingModel {
-    /// Writes into the ring.
+    /// Writes bytes at an offset; returns how many were written.
     pub write_at: fn(&mut Ring<[u8; CAPACITY]>, usize, &[u8]) -> usize,
 }
 

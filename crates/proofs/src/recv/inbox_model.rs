@@ -1,20 +1,20 @@
-//! The reassembly buffer against a set of positions: every segmentation, order and repetition of a
-//! short stream, with reads in between.
+//! Compares the reassembly buffer with a set of positions, for every segmentation, order and
+//! repetition of a short stream, with reads in between.
 
 use super::inbox::{Arrival, Inbox};
 use super::ranges::RANGES;
 use crate::{Model, SeqNum, hash_of};
 
-/// Length of the stream in bytes; `BUFFER` is that of the buffer.
+/// Length of the stream in bytes; `BUFFER` is the length of the buffer.
 const STREAM: u32 = 9;
 const BUFFER: usize = 6;
-/// The numbers of the stream wrap in its middle.
+/// Sequence number of the first byte; the numbers wrap in the middle of the stream.
 const FIRST: SeqNum = SeqNum(u32::MAX - 3);
 
 /// An event at the receiver.
 #[derive(Clone, Copy, Debug)]
 pub enum Action {
-    /// The bytes of the stream from one position to another arrive.
+    /// The bytes between two positions of the stream arrive.
     Take(u32, u32),
     /// The application reads this many bytes.
     Read(usize),
@@ -22,10 +22,10 @@ pub enum Action {
     Fin,
 }
 
-/// A defect between segments and buffer.
+/// A defect in the code around the buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Defect {
-    /// The window reaches a byte beyond the buffer.
+    /// The receive window is one byte larger than the buffer.
     WideWindow,
     /// A segment that arrives twice is stored one byte later.
     Shifted,
@@ -37,7 +37,7 @@ pub struct World {
     inbox: Inbox<[u8; BUFFER]>,
     nxt: u32,
     read: u32,
-    /// Whether each byte of the stream was accepted.
+    /// Whether each byte of the stream has been accepted.
     has: [bool; STREAM as usize],
 }
 
@@ -54,7 +54,7 @@ fn byte(position: u32) -> u8 {
 }
 
 impl World {
-    /// Returns the number of runs of accepted bytes beyond RCV.NXT.
+    /// Returns the runs of accepted bytes beyond RCV.NXT as start and end.
     fn runs(&self) -> Vec<(u32, u32)> {
         let mut runs: Vec<(u32, u32)> = Vec::new();
         for at in (self.nxt..STREAM).filter(|at| self.has[*at as usize]) {
@@ -127,9 +127,9 @@ impl World {
         Ok(())
     }
 
-    /// Compares the blocks that are reported to the peer with the accepted ranges.
+    /// Compares the SACK blocks with the accepted ranges.
     fn compare(&mut self) -> Result<(), String> {
-        // Clear a pending report of a duplicate, which would take the first block.
+        // Clear a pending duplicate report, which would occupy the first block.
         self.inbox.on_reported();
         let nxt = FIRST + self.nxt;
         let blocks = self.inbox.sack_blocks(nxt);
@@ -171,7 +171,7 @@ impl Model for InboxModel {
                 actions.push(Action::Take(start, end));
             }
         }
-        // A FIN beyond the window is not passed to the buffer.
+        // The caller does not pass a FIN beyond the window to the buffer.
         if STREAM <= world.read + BUFFER as u32 {
             actions.push(Action::Fin);
         }

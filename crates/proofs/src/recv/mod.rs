@@ -1,4 +1,4 @@
-//! The receiver's list of ranges and its reassembly buffer.
+//! Models of the receiver's list of ranges and of its reassembly buffer.
 
 mod inbox_model;
 mod ranges_model;

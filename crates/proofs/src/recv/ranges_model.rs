@@ -1,10 +1,10 @@
-//! The list of text ranges beyond RCV.NXT against a set of positions.
+//! Compares the list of text ranges beyond RCV.NXT with a set of positions.
 
 use super::ranges::{RANGES, Ranges, TextSpan};
 use crate::{Model, hash_of};
 
-/// Positions of the window. Six ranges with gaps between them fit into twelve positions, which is
-/// more than the list stores.
+/// Number of positions in the window. Twelve positions have room for six separate ranges, more than
+/// the list stores.
 const WINDOW: u16 = 12;
 
 /// An operation on the list.
@@ -26,7 +26,7 @@ pub struct World {
     latest: Option<TextSpan>,
 }
 
-/// The model. With a defect, every added range is one byte longer if it ends at an even position.
+/// The model. The defect lengthens every added range by one byte if it ends at an even position.
 #[derive(Default)]
 pub struct RangesModel {
     /// Whether the defect is planted.
@@ -34,7 +34,7 @@ pub struct RangesModel {
 }
 
 impl World {
-    /// Returns the runs of positions that have arrived.
+    /// Returns the runs of consecutive arrived positions.
     fn runs(&self) -> Vec<TextSpan> {
         let mut runs: Vec<TextSpan> = Vec::new();
         for (at, _) in (0..WINDOW).zip(self.arrived).filter(|(_, is)| *is) {
@@ -49,7 +49,7 @@ impl World {
         runs
     }
 
-    /// Returns the run that contains the position before `end` or touches it.
+    /// Returns the run that contains `position`.
     fn run_at(&self, position: u16) -> Option<TextSpan> {
         let mut runs = self.runs().into_iter();
         runs.find(|run| run.start <= position && position < run.end)
@@ -105,7 +105,7 @@ impl Model for RangesModel {
 
     fn actions(&self, world: &World) -> Vec<Action> {
         let mut actions: Vec<_> = (1..=WINDOW).map(Action::Absorb).collect();
-        // Text at RCV.NXT is absorbed instead of added.
+        // Text at RCV.NXT is absorbed, so `Add` starts at position 1.
         for start in 1..WINDOW {
             for end in start + 1..=WINDOW {
                 if world.ranges.can_add(TextSpan { start, end }) {
@@ -136,7 +136,8 @@ impl Model for RangesModel {
                 }
                 world.arrived.copy_within(usize::from(expected).., 0);
                 world.arrived[usize::from(WINDOW - expected)..].fill(false);
-                // The order of the remaining ranges stays, so the reference keeps no latest one.
+                // Absorbing keeps the order of the remaining ranges, so the reference forgets the
+                // latest range.
                 world.latest = None;
             }
         }

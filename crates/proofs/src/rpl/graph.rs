@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Graph {
     nodes: usize,
-    /// A bit for each pair, see [`Graph::bit`].
+    /// Set of links, with one bit for each pair of nodes, see [`Graph::bit`].
     links: u16,
 }
 
@@ -21,8 +21,8 @@ impl Graph {
             .collect()
     }
 
-    /// Returns one of the connected graphs that differ only by the names of nodes other than the
-    /// root.
+    /// Returns one representative of each class of connected graphs that differ only in the names
+    /// of nodes other than the root.
     #[must_use]
     pub fn different(nodes: usize) -> Vec<Graph> {
         let orders = permutations(nodes);
@@ -43,7 +43,7 @@ impl Graph {
         1 << (high * (high - 1) / 2 + low)
     }
 
-    /// Returns whether two nodes hear each other.
+    /// Returns whether two nodes have a link.
     #[must_use]
     pub fn has(&self, a: usize, b: usize) -> bool {
         a != b && self.links & Graph::bit(a, b) != 0
@@ -53,7 +53,7 @@ impl Graph {
         self.links ^= Graph::bit(a, b);
     }
 
-    /// Returns the nodes with a way to the root.
+    /// Returns the nodes with a path to the root.
     #[must_use]
     pub fn reached(&self) -> BTreeSet<usize> {
         let mut reached = BTreeSet::from([0]);

@@ -1,5 +1,5 @@
-//! Nodes that hear each other as a graph says. A frame takes no time, and is acknowledged if its
-//! destination is a neighbour.
+//! Nodes whose links form a graph. A frame takes 4 ms, and is acknowledged if its destination is a
+//! neighbour.
 
 use redpoll_base::{Addr, Duration, Instant, Memory, Rng};
 use redpoll_lowpan::{LowpanMemory, Slot};
@@ -17,7 +17,7 @@ use super::{Change, Graph, Trial};
 
 const PREFIX: Addr = Addr([0xfd, 1, 2, 3, 4, 5, 6, 7, 0, 0, 0, 0, 0, 0, 0, 0]);
 const PORT: u16 = 9;
-/// Interval of checks.
+/// Virtual time between two checks of the mesh.
 const CHECK: Duration = Duration::from_secs(1);
 
 const CONFIGURATION: Configuration = Configuration {
@@ -35,11 +35,12 @@ const CONFIGURATION: Configuration = Configuration {
 /// A defect of the mesh.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Defect {
-    /// Frames to all nodes do not arrive after the first change.
+    /// After the first change, no multicast frame arrives.
     NoMulticast,
-    /// Frames to the root do not arrive after the first change, but are acknowledged.
+    /// After the first change, frames to the root are acknowledged but do not arrive.
     RootForgets,
-    /// A broken link is still acknowledged, so its ends do not notice.
+    /// After the first change, a broken link still acknowledges frames, so that its ends do not
+    /// notice.
     FalseAcks,
 }
 
@@ -64,7 +65,8 @@ pub struct Mesh {
     graph: Graph,
     trial: Trial,
     inhabitants: Vec<Inhabitant>,
-    /// Multicast frames to lose, the next one in the lowest bit.
+    /// Fate of the next multicast frames: a set bit is a loss, and the lowest bit is for the next
+    /// frame.
     lost: u32,
     changed: bool,
     boots: u64,
@@ -171,14 +173,14 @@ impl Mesh {
         }
     }
 
-    /// Runs until all nodes have the right routes, at most for `limit`, and returns the time taken.
+    /// Runs until all nodes have correct routes, for at most `limit`, and returns the elapsed time.
     pub(super) fn converge(&mut self, limit: Duration) -> Result<Duration, String> {
         let begun = self.now;
         let mut why = String::new();
         while self.now < begun + limit {
             self.run_until(self.now + CHECK);
-            // A node notices a broken link by its traffic. Without traffic, its next DAO shows it,
-            // which may be 16 minutes later.
+            // A node detects a broken link only by sending. Without datagrams, its next DAO would
+            // detect the broken link, up to 16 minutes later.
             for index in 1..self.inhabitants.len() {
                 self.delivers(index, 0);
             }
@@ -193,7 +195,7 @@ impl Mesh {
         ))
     }
 
-    /// Returns rank and parent of each node.
+    /// Returns the rank and the parent of each node.
     fn places(&self) -> Vec<Option<(u16, Option<Address>)>> {
         let nodes = self.inhabitants.iter();
         nodes.map(|it| it.node.rpl_place()).collect()
@@ -283,7 +285,7 @@ impl Mesh {
         self.now = self.now.max(until);
     }
 
-    /// Notes how long parents form a loop.
+    /// Updates the longest time for which parents form a loop.
     fn watch(&mut self) {
         if !self.has_loop() {
             self.loops_since = None;
@@ -293,7 +295,7 @@ impl Mesh {
         self.longest_loop = self.longest_loop.max(self.now - since);
     }
 
-    /// Lets every node do what it can do at once.
+    /// Lets every node do all work that is due now.
     fn settle(&mut self) {
         let mut is_busy = true;
         while is_busy {
@@ -321,7 +323,7 @@ impl Mesh {
     }
 
     fn transmit(&mut self, from: usize, frame: &[u8]) {
-        // A frame takes about 4 ms.
+        // Time on air of a frame.
         self.now += Duration::from_millis(4);
         let asks_ack = frame[0] & 0x20 != 0;
         let to = usize::from(u16::from_le_bytes([frame[5], frame[6]])).wrapping_sub(1);

@@ -1,8 +1,9 @@
-//! RPL (RFC 6550) on small graphs: whole nodes, whose frames arrive without delay.
+//! RPL (RFC 6550) on small graphs of complete nodes.
 //!
-//! After every change of one link, or a restart of one node, with every choice of lost DIOs among
-//! the first ones: parents never form a loop for longer than a bound, every node with a way to the
-//! root finds one within a bound, the root then reaches it, and a node without a way has no parent.
+//! Each trial changes one link or restarts one node, and loses some of the first DIOs. Parents must
+//! not form a loop for longer than a bound. Every node with a path to the root must find a route
+//! within a bound, the root must then reach this node, and a node without a path must have no
+//! parent.
 
 mod graph;
 mod mesh;
@@ -15,35 +16,35 @@ use redpoll_base::Duration;
 /// A change of the mesh after it has converged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Change {
-    /// This link breaks, or begins to work.
+    /// This link breaks, or a missing link appears.
     Toggle(usize, usize),
-    /// This node restarts without its state.
+    /// This node restarts and loses its state.
     Restart(usize),
 }
 
-/// The model: a graph, and how its mesh is run.
+/// The model: a graph and the conditions of its run.
 #[derive(Clone, Copy, Debug)]
 pub struct Trial {
-    /// The links at the beginning.
+    /// The links at the start.
     pub graph: Graph,
     /// Whether routers store routes.
     pub storing: bool,
     /// Seed of the nodes' random delays.
     pub seed: u64,
-    /// The multicast frames that are lost after the change: bit `n` for the frame number `n`.
+    /// The multicast frames that are lost after the change: bit `n` stands for frame `n`.
     pub lost: u32,
     /// The planted defect.
     pub defect: Option<Defect>,
 }
 
-/// The longest times of trials.
+/// The longest times over all trials.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Longest {
-    /// Time until all nodes with a path to the root had a route in both directions.
+    /// Longest time until all nodes with a path to the root had a route in both directions.
     pub recovery: Duration,
-    /// The same after a restart of the root.
+    /// Longest recovery after a restart of the root.
     pub root_restart: Duration,
-    /// Time for which parents formed a loop.
+    /// Longest time for which parents formed a loop.
     pub looping: Duration,
     /// Number of trials.
     pub trials: usize,
@@ -52,7 +53,7 @@ pub struct Longest {
 }
 
 impl Longest {
-    /// Includes the times of another trial.
+    /// Adds the results of other trials.
     pub fn add(&mut self, other: Longest) {
         self.recovery = self.recovery.max(other.recovery);
         self.root_restart = self.root_restart.max(other.root_restart);
@@ -62,22 +63,21 @@ impl Longest {
     }
 }
 
-/// Longest time for which parents may form a loop: lost DIOs leave neighbours with old ranks until
-/// the next DIO or until a packet shows the loop.
+/// Maximum time for which parents may form a loop. After lost DIOs, neighbours keep old ranks until
+/// the next DIO arrives, or until a packet reveals the loop.
 const LOOPING: Duration = Duration::from_secs(300);
 
 /// Limit of the time from a change until all nodes have routes. In each round of checks, about
 /// every two seconds, each node sends a datagram to the root.
 const RECOVERY: Duration = Duration::from_secs(300);
-/// The same limit after a restart of the root. If the DIOs are lost by which it would learn the
-/// present version of the DODAG, it announces the first one again. The nodes then send their DAOs
-/// no earlier than usual, after half of the lifetime of their routes.
+/// The limit after a restart of the root. If the root misses the DIOs with the current version of
+/// the DODAG, it advertises the first version again. The nodes then send their DAOs at the usual
+/// time, after half of the lifetime of their routes.
 const ROOT_RESTART: Duration = Duration::from_secs(1_200);
 
-/// Lets a mesh converge, changes it, and undoes the change.
+/// Lets a mesh converge, changes it, and lets it converge again. Then undoes a change of a link.
 ///
-/// # Errors
-/// The text says what did not recover.
+/// # Errors A text that describes what did not recover.
 pub fn run(trial: &Trial, change: Change) -> Result<Longest, String> {
     let mut mesh = Mesh::new(trial);
     let mut longest = Longest {
