@@ -2,8 +2,8 @@
 //
 //   node test/browser.mjs FOLDER [--program FILE] [--digests FILE] [OPTIONS OF chrome.mjs]
 //
-// FOLDER is the output of `make wasm`; with the program, its messages are compared. The file of
-// digests has a line "NAME DIGEST" for each scenario, from
+// FOLDER is the output of `make wasm`; with --program, the messages of both are compared. The
+// file of digests has a line "NAME DIGEST" for each scenario, from
 // `cargo run --example digests`.
 
 import { spawnSync } from "node:child_process";

@@ -154,8 +154,8 @@ fn sleep_never_costs_as_much_as_listening() {
     }
 }
 
-/// Checks that a sleeping radio is not woken before its processor has a frame for it, so a slow
-/// processor causes no idle time of the radio. With the frame in its buffer the radio is idle.
+/// Checks that a radio sleeps until its processor has a frame to send, so a slow processor causes
+/// no idle time of the radio. With a frame in its buffer, the radio is idle.
 #[test]
 fn a_sleeping_radio_does_not_wait_for_its_processor() {
     let requests = 60.0;

@@ -69,7 +69,7 @@ fn total(world: &mut World, drop: &str) -> u64 {
     drops.flatten().sum()
 }
 
-/// A host finds all servers of a mesh. Each server answers once, all at different times.
+/// Checks that a host finds all servers of a mesh, which answer once each, at different times.
 #[test]
 fn a_host_finds_every_server_of_a_mesh() {
     for routing in ["fixed", "rpl"] {
@@ -103,7 +103,7 @@ fn without_forwarding_packets_to_groups_stay_outside() {
     assert_eq!(total(&mut world, "host.not_for_mesh"), 1);
 }
 
-/// Packets to other groups, to groups of the link, and from sources in the mesh do not enter it.
+/// Checks that packets to other groups, to link groups, or from spoofed nodes stay outside.
 #[test]
 fn only_discovery_enters_the_mesh() {
     let scenario = grid("fixed", "mpl");
@@ -125,7 +125,7 @@ fn only_discovery_enters_the_mesh() {
     assert_eq!(total(&mut world, "host.spoofed_source"), 1);
 }
 
-/// A host sends 50 requests a second; the border router lets in 4 at once, and one more every 2 s.
+/// Checks 50 requests a second: the border router admits 4 at once, and one more every 2 s.
 #[test]
 fn a_flood_is_limited_at_the_border() {
     let scenario = grid("fixed", "mpl");
@@ -163,7 +163,7 @@ fn a_flood_is_limited_at_the_border() {
     );
 }
 
-/// The figures of ADR 58: a line of 10 hops whose links lose a fifth of the frames. One
+/// Checks the figures of ADR 58 on a line of 10 hops whose links lose a fifth of the frames. One
 /// transmission by each router often ends early; MPL's repetitions reach most of the 200 nodes in
 /// 20 runs.
 #[test]

@@ -68,8 +68,8 @@ fn an_assessment_finds_bursts_as_often_as_they_are_there() {
         let mac = world.node(1).unwrap().mac().counters();
         let assessments = mac.channel_busy + mac.frames_sent;
         let measured = f64::from(mac.channel_busy) / f64::from(assessments);
-        // An assessment fails if a burst is in progress or begins within 128 µs; gaps have this
-        // mean.
+        // An assessment fails if a burst is in progress or begins within 128 µs. The mean of the
+        // gaps is `gap_us`.
         let gap_us = 1_000.0 * (1.0 - busy) / busy;
         let expected = 1.0 - (1.0 - busy) * (-128.0_f64 / gap_us).exp();
         assert!(assessments > 10_000, "{assessments}");

@@ -7,7 +7,7 @@ use redpoll_sim::{Role, Scenario, World};
 const HEAD: &str = "{\"node_count\": 3, \"channels\": [11, 26]}\n\
                     datetime,src,dst,channel,mean_rssi,pdr,tx_count\n";
 
-/// Creates a scenario and a file of measurements with these rows in a new folder. `node-1` sends 20
+/// Creates a scenario and a file of the measurements `rows` in a new folder. `node-1` sends 20
 /// readings a second to `node-0`, without retries.
 fn scenario(name: &str, rows: &str, overrides: &[(&str, &str)]) -> Result<Scenario, String> {
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);

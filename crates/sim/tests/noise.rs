@@ -58,8 +58,8 @@ fn run(scenario: &Scenario) -> (f64, f64, f64) {
     (frames, lost, busy / (busy + frames))
 }
 
-/// Noise is loud for 20 ms of every 100 ms and destroys each frame that overlaps this time: 22.9 %
-/// of frames that take 2.9 ms. Four standard deviations are 2.6 points.
+/// Checks that noise which is loud for 20 ms of every 100 ms destroys each frame that overlaps this
+/// time: 22.9 % of frames of 2.9 ms. Four standard deviations are 2.6 points.
 #[test]
 fn noise_destroys_the_frames_that_meet_it() {
     file("long.txt", &cycles(5_000));

@@ -507,8 +507,8 @@ fn a_sleepy_leaf_is_found_under_routers_of_rpl() {
     }
 }
 
-/// Checks that after a restart of the border router without state, the leaf's router advertises it
-/// again without a message from the leaf, and nothing is lost.
+/// Checks that after a restart of the border router without state, the leaf's router advertises the
+/// leaf again without a message from the leaf, and nothing is lost.
 #[test]
 fn a_sleepy_leaf_is_found_again_when_the_border_router_restarts() {
     for mode in ["storing", "non-storing"] {

@@ -194,7 +194,7 @@ fn the_key_is_in_no_capture() {
 }
 
 /// Checks that tshark, with the key and the addresses, decrypts every frame, verifies every code,
-/// and finds TCP with correct checksums. Without the key it finds none.
+/// and finds TCP with correct checksums. Without the key, tshark finds no TCP.
 #[test]
 fn tshark_decrypts_captures_with_the_key() {
     for level in ["enc-mic-32", "enc-mic-128"] {

@@ -10,7 +10,7 @@ fn ms(ms: u64) -> Instant {
     Instant::from_millis(ms)
 }
 
-/// Returns the delivered bytes at each of these times; the oracle is satisfied at the end.
+/// Returns the delivered bytes at each time in `times_ms`. Fails if the oracle found a violation.
 fn delivered(scenario: &Scenario, times_ms: &[u64]) -> Vec<u64> {
     let mut world = World::new(scenario, 1).unwrap();
     let delivered = times_ms.iter().map(|at| {

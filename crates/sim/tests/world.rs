@@ -199,7 +199,7 @@ fn bulk_over_each_line() {
     }
 }
 
-/// Returns the ports and sequence numbers of the first connection requests of `office` to its host.
+/// Returns ports and sequence numbers of the first connection requests from `office` to the host.
 fn first_requests(secrets: Secrets) -> Vec<(u16, u32)> {
     let mut scenario = scenario("office");
     scenario.host = None;

@@ -4,7 +4,7 @@
 //!   server can make a name point at this computer (DNS rebinding), so only addresses and
 //!   `localhost` are accepted.
 //! - A page of another site may open a WebSocket to this server and send requests that need no
-//!   preflight. Its Origin header identifies it: only that of the server's own page is accepted. A
+//!   preflight. Its Origin header is then not that of the server's own page, and is refused. A
 //!   program other than a browser sends no Origin header, and a page cannot control such a program.
 //! - A change needs the run's token, which the terminal shows in the fragment of the page's
 //!   address. Browsers never send a fragment to a server.

@@ -93,7 +93,7 @@ pub struct State<'a> {
     pub t: u64,
     pub nodes: &'a Nodes,
     pub flows: Vec<&'a FlowInfo>,
-    /// The nodes' ends of these connections.
+    /// The nodes' ends of the connections in `flows`.
     pub ends: Vec<&'a EndRow>,
 }
 
@@ -167,7 +167,7 @@ pub struct EndInfo {
 
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Changes<'a> {
-    /// Time up to which these changes happened.
+    /// Time up to which the message contains all changes.
     pub t: u64,
     /// Real time of `t`, in milliseconds since 1970, from which browsers compute their delay.
     #[serde(skip_serializing_if = "Option::is_none")]

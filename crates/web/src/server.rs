@@ -265,7 +265,7 @@ async fn live(
         .max_frame_size(LONGEST)
         .on_upgrade(move |socket| async move {
             let hub = shared.hub.clone();
-            // An error of a browser's connection ends it.
+            // An error ends the browser's connection.
             tokio::select! {
                 _ = converse(socket, &shared, &seat) => {}
                 () = seat.lost() => {}

@@ -19,7 +19,7 @@ fn answer(address: SocketAddr, request: &[u8]) -> String {
     String::from_utf8(head).unwrap()
 }
 
-/// RFC 9112 §3.2 and §5.1. The page has another path, so a valid request gets 404.
+/// Checks RFC 9112 §3.2 and §5.1. The page has another path, so a valid request gets 404.
 #[test]
 fn requests_need_one_host_and_names_without_spaces() {
     let kind = PageKind {

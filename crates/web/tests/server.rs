@@ -266,8 +266,8 @@ fn a_slow_browser_gets_a_snapshot_and_delays_no_other() {
     assert!(changes < 1_500);
 }
 
-/// Opens more connections than allowed, all without a request. The page is available once the first
-/// of them are closed, all of them are closed in the end, and an open page continues.
+/// Checks more connections than allowed, all without a request: the page is available after the
+/// server has closed the first ones, it closes all of them in the end, and an open page continues.
 #[test]
 fn silent_connections_are_closed_and_viewers_stay() {
     let mut show = Show::new("pair");

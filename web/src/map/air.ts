@@ -15,7 +15,7 @@ const LOST_GAP = 8;
 const LOST_ARM = 3.5;
 /** Largest number of drawn frames; more would be unreadable. */
 const MOST = 600;
-/** Number of frames up to which each is drawn with all its marks; more are drawn in bundles. */
+/** Largest number of frames that are drawn one by one with all marks; more form bundles. */
 const EACH = 120;
 /** Number of steps in which bundles fade. */
 const SHADES = 4;

@@ -167,7 +167,7 @@ fn segments_under_way_are_not_lost() {
     oracle.observe(&sender, at(1), &sent(10));
     assert_eq!(oracle.loss(), 0.0, "four under way");
 
-    // The seventh segment was lost and retransmitted; three more are in transit with it.
+    // The seventh segment was lost and retransmitted; three later segments are in transit as well.
     let mut resent = sent(11);
     resent.retransmissions.fast = 1;
     oracle.observe(&sender, at(2), &resent);

@@ -22,7 +22,7 @@ pub struct MessageAirTime {
     pub title: &'static str,
     /// Transmitted frames, including retries and the frames on the air at the end.
     pub frames: u64,
-    /// Air time of these frames in seconds.
+    /// Air time of the frames in `frames`, in seconds.
     pub air_s: f64,
     pub share: f64,
 }

@@ -106,9 +106,9 @@ figures! {
         flows = it.confirmed,
         /// Packets that waited and have left.
         waited = it.released,
-        /// Mean waiting time of these packets.
+        /// Mean waiting time of the packets in `waited`.
         wait_ms: f64 = mean_ms(it.waited_us, it.released),
-        /// Longest waiting time of these packets.
+        /// Longest waiting time of the packets in `waited`.
         longest_wait_ms: f64 = it.longest_wait_us as f64 / 1e3,
         passed = it.foreign + it.malformed + it.on_probation + it.untracked,
         /// Packets that left before their turn, for lack of room or by the limit of waiting.
@@ -139,7 +139,7 @@ figures! {
         flows,
         /// Connections abandoned in favour of others, or because of an unsupported segment.
         given_up = it.evicted + it.given_up,
-        /// Segments with data from the host for those connections.
+        /// Segments with data from the host for the connections in `flows`.
         segments,
         /// Pieces of segments forwarded into the mesh.
         pieces,

@@ -86,7 +86,7 @@ pub struct NodeFigures {
     /// Name of the node's next hop towards the root, at the end.
     pub parent: Option<String>,
     /// Hops to the root along the paths of least cost at the beginning of the run; `None` without a
-    /// path. `rpl.hops` counts those of RPL.
+    /// path. `rpl.hops` counts the hops along RPL's parents.
     pub hops: Option<usize>,
     /// Frames that the node's MAC sent, without link acknowledgments.
     pub frames_sent: u64,

@@ -1,5 +1,5 @@
-//! The scenarios of the repository's `scenarios/` folder, built into the program so that it finds
-//! them in whatever folder it is started.
+//! The scenarios of the repository's `scenarios/` folder. They are built into the program, which
+//! therefore needs no files.
 
 #[derive(Clone, Copy, Debug)]
 pub struct BuiltIn {

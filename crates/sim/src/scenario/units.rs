@@ -104,7 +104,7 @@ impl Measure {
         }
     }
 
-    /// Returns `value`, in the base unit, as a person would write it.
+    /// Returns `value`, given in the base unit, in the unit that needs the fewest digits.
     pub(crate) fn show(self, value: f64) -> String {
         let units = self.units();
         // Selects the unit with the fewest digits, and the largest of equals.

@@ -1,7 +1,7 @@
 //! Applications on the nodes, which create the traffic of a scenario.
 //!
 //! An app is a small state machine on the sockets of its node. It gets the node's events and its
-//! own timer, and shows the oracle every byte that it sends or receives.
+//! own timer, and reports every byte that it sends or receives to the oracle.
 
 mod bulk;
 mod client;
@@ -68,7 +68,7 @@ pub trait App {
     fn on_acks(&mut self, _cx: &mut Context<'_>) {}
 
     /// Restarts the app after its node has restarted; only its state in flash remains. Returns
-    /// false if the app has no such state: then it is created again.
+    /// false if the app has no such state: the caller then creates the app again.
     fn restart(&mut self, _cx: &mut Context<'_>) -> bool {
         false
     }
@@ -271,7 +271,7 @@ struct Route {
     from: String,
     to: String,
     remote: Endpoint,
-    /// Whether the far end is simulated, and shows the oracle its received bytes.
+    /// Whether the far end is simulated, and reports its received bytes to the oracle.
     is_inside: bool,
     peers: Peers,
 }

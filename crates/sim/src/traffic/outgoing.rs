@@ -220,7 +220,7 @@ impl Outgoing {
         self.state = State::Waiting(cx.now + pause);
     }
 
-    /// Sends as much of `data` as fits, and shows it to the oracle. Returns the number of bytes.
+    /// Sends as much of `data` as fits, and reports it to the oracle. Returns the number of bytes.
     pub(super) fn send(&mut self, cx: &mut Context<'_>, data: &[u8]) -> usize {
         let (Some(conn), Some(flow)) = (self.conn(), self.flow) else {
             return 0;

@@ -50,7 +50,7 @@ pub enum BuildError {
     Empty,
 }
 
-/// How a world is built beyond its scenario, for [`World::with`].
+/// Options of a world in addition to its scenario, for [`World::with`].
 ///
 /// ```
 /// use redpoll_sim::{Scenario, World, WorldOptions};

@@ -14,7 +14,7 @@ enum Limit {
 }
 
 impl Row {
-    /// Returns a row whose measured value must be within this share of the reference.
+    /// Returns a row whose measured value may deviate from the reference by at most `share`.
     pub fn within(what: String, ours: f64, theirs: f64, share: f64) -> Row {
         let limit = Limit::Share(share);
         Row {
@@ -25,7 +25,7 @@ impl Row {
         }
     }
 
-    /// Returns a row whose measured value must be within this distance of the reference.
+    /// Returns a row whose measured value may differ from the reference by at most `distance`.
     pub fn near(what: String, ours: f64, theirs: f64, distance: f64) -> Row {
         let limit = Limit::Absolute(distance);
         Row {

@@ -86,7 +86,7 @@ pub struct SleepyParams {
     pub limit: u8,
     /// Link retries of frames to sleepy nodes and of data requests.
     pub retries: u8,
-    /// Upper bound of the random wait before one of these retries.
+    /// Upper bound of the random wait before one of these link `retries`.
     pub retry_delay: Duration,
     /// Unsuccessful data requests after which a datagram is dropped.
     pub polls: u8,

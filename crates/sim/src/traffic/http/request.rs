@@ -173,12 +173,12 @@ impl Get {
     }
 }
 
-/// Returns whether a field's name may contain this byte (RFC 9110 §5.6.2).
+/// Returns whether a field's name may contain `byte` (RFC 9110 §5.6.2).
 fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
-/// Returns whether this may be a host and a port (RFC 9112 §3.2, RFC 3986 §3.2.2); it may be empty.
+/// Returns whether `value` may be a host with a port, or empty (RFC 9112 §3.2, RFC 3986 §3.2.2).
 fn is_host(value: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~%!$&'()*+,;=:[]".contains(&byte);
     value.bytes().all(allowed)

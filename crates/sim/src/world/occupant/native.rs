@@ -22,7 +22,7 @@ pub(crate) struct Native {
     wants_acks: bool,
     /// The watched connections, whose statistics belong to flows.
     pub(crate) watches: Vec<Watch>,
-    /// Time of the next call that the node requested, by its clock.
+    /// Time of the next call that the node requested, by the node's clock.
     wants_at: Option<Instant>,
     /// Time of the next call that an application requested.
     apps_wake_at: Instant,
