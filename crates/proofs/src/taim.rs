@@ -1,8 +1,8 @@
-//! TAiM with few flows and short queues: every sequence of arriving packets, times at which packets
-//! may leave, and requests to empty the queues.
+//! TAiM with few flows and short queues, for every sequence of arriving packets, times at which
+//! packets may leave, and requests to empty the queues.
 //!
-//! In every state: a packet leaves once, and the packets of a flow leave in the order of their
-//! arrival. From every state, without further packets, every packet leaves within a bound.
+//! In every state, each packet has left at most once, and the packets of a flow leave in the order
+//! of arrival. From every state, without further packets, every packet leaves within a bound.
 
 use std::collections::VecDeque;
 
@@ -11,12 +11,12 @@ use redpoll_base::{Duration, Instant};
 
 use crate::{Model, hash_of};
 
-/// Connections. Each one is established before the exploration begins.
+/// Number of connections. Each one is established before the exploration starts.
 const FLOWS: u8 = 3;
 /// Number of slots for waiting packets; `FLOW_QUEUE` is the largest number for one flow.
 const QUEUE: usize = 4;
 const FLOW_QUEUE: u32 = 2;
-/// Longest waiting time of a packet, as a parameter of TAiM.
+/// Longest waiting time of a packet (TAiM's parameter `max_wait`).
 const MAX_WAIT: Duration = Duration::from_secs(2);
 
 enum Heap {}
@@ -34,18 +34,18 @@ pub enum Action {
     Packet(u8),
     /// Time passes until the next timer of TAiM, and packets leave.
     Wait,
-    /// Some time passes, and packets leave.
+    /// 170 ms pass, and packets leave.
     Pause,
-    /// The caller empties the queues by one packet.
+    /// The caller takes one packet from the queues, as when it empties them.
     Take,
 }
 
-/// A defect of the caller, or in the order of packets.
+/// A defect of the code that calls TAiM.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Defect {
-    /// The caller forwards a packet at once although it waits.
+    /// The caller forwards a packet at once although TAiM makes the packet wait.
     Twice,
-    /// The caller gives TAiM the handle of the previous packet of the flow and the reverse.
+    /// The caller swaps the handles of each two consecutive packets of a flow.
     Swapped,
     /// The caller never polls.
     Silent,
@@ -53,7 +53,7 @@ pub enum Defect {
 
 /// The model.
 pub struct TaimModel {
-    /// The rule for the order and times.
+    /// The rule for the order and the release times of packets.
     pub policy: Policy,
     /// The planted defect.
     pub defect: Option<Defect>,
@@ -62,15 +62,15 @@ pub struct TaimModel {
 /// A packet: its flow, and its number in the flow.
 type Handle = (u8, u32);
 
-/// The assistant and the reference.
+/// TAiM and the reference.
 pub struct World {
     taim: Taim<Heap, Handle>,
     now: Instant,
-    /// Packets that have arrived so far of each flow.
+    /// Number of packets of each flow that have arrived.
     arrived: [u32; FLOWS as usize],
-    /// Packets that have not left, in the order of their arrival.
+    /// Packets of each flow that have not left, in the order of arrival.
     inside: [VecDeque<u32>; FLOWS as usize],
-    /// The actions so far: the state of the assistant follows from them.
+    /// The actions so far, which determine the state of TAiM.
     path: Vec<u8>,
 }
 
@@ -158,7 +158,7 @@ impl Model for TaimModel {
             inside: Default::default(),
             path: Vec::new(),
         };
-        // Each end acknowledges the other one's text, so the flows are confirmed.
+        // Each end acknowledges text of the other, so TAiM regards the flows as confirmed.
         for flow in 0..FLOWS {
             for (is_up, seq, ack, text) in [
                 (true, 1_001, 2_001, 20),
@@ -224,7 +224,8 @@ impl Model for TaimModel {
         }
     }
 
-    /// Different sequences of actions are different states, because throughputs and times differ.
+    /// Treats different sequences of actions as different states, because throughputs and times
+    /// differ.
     fn key(&self, world: &World) -> u64 {
         hash_of(&world.path)
     }

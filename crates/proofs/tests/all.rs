@@ -1,4 +1,4 @@
-//! Runs each model, and shows that each finds a planted defect.
+//! Runs each model without defect, and checks that each model finds a planted defect.
 
 mod iphc;
 mod mechanisms;

@@ -11,9 +11,9 @@ fn all_forms_of_a_header_survive_compression() {
 #[test]
 fn damaged_headers_are_found() {
     let damages: [Damage; 2] = [
-        // A stateful address becomes a stateless one.
+        // Clear SAC: a stateful source address becomes stateless.
         |packet| packet[1] &= !0x40,
-        // The high bit of the traffic class.
+        // Flip the high bit of TF, so that traffic class or flow label change.
         |packet| packet[0] ^= 0x10,
     ];
     for damage in damages {

@@ -133,7 +133,7 @@ fn every_operation_of_a_cursor_is_checked() {
     explore(&wrong, Bounds::ALL).expect_defect("cursor that patches past its position");
 }
 
-/// The counters from the first to the last one that fits into 32 bits, so the exploration ends.
+/// Starts near the largest 32-bit counter, so that the exploration ends.
 #[test]
 fn no_frame_counter_is_used_twice() {
     let most = if is_deep() { 40 } else { 12 };

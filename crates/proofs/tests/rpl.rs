@@ -37,8 +37,8 @@ fn examine(graph: Graph) -> Longest {
     longest
 }
 
-/// The short form has one of the graphs that differ by names only, up to four nodes. The long form
-/// has all graphs up to five nodes, and more choices of lost DIOs.
+/// The short form has graphs of up to four nodes, one of each class that differs only in names. The
+/// long form has all graphs of up to five nodes, and more choices of lost DIOs.
 #[test]
 fn routes_recover_from_every_change_of_a_small_graph() {
     for nodes in 2..=if is_deep() { 5 } else { 4 } {

@@ -1,4 +1,4 @@
-//! TAiM on small queues.
+//! The model of TAiM with short queues.
 
 use redpoll_assist::taim::{Lead, Policy};
 use redpoll_proofs::taim::{Defect, TaimModel};

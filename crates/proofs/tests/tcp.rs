@@ -1,4 +1,4 @@
-//! TCP on small windows.
+//! The models of TCP with small windows.
 
 use redpoll_proofs::tcp::{Ends, Link, PairModel, PeerModel, Situation};
 use redpoll_proofs::{Bounds, explore, is_deep};
@@ -11,7 +11,7 @@ const ENDS: Ends = Ends {
     options: [true, false],
 };
 
-/// Returns a link without planted defects, with at most this many losses, duplicates and delays.
+/// Returns a link without planted defects that may lose, repeat and delay as often as stated.
 fn link(lose: u8, repeat: u8, delay: u8) -> Link {
     Link {
         lose,

@@ -1,5 +1,5 @@
-//! A run without Python, of the same sources and by the same compiler, to compare with:
-//! `alone SCENARIO DURATION`. Prints the report.
+//! Runs a scenario without Python, for comparison: `alone SCENARIO DURATION` prints the report. The
+//! sources and the compiler are those of the Python module.
 
 use redpoll_base::Instant;
 use redpoll_sim::{Scenario, World};

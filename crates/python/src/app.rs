@@ -14,12 +14,13 @@ use redpoll_sim::{App, Context, FlowEnd, FlowId, Scenario};
 use redpoll_stack::{ConnId, Error, ListenerId, NodeEvent, Streams as _};
 use redpoll_tcp::{Endpoint, Event};
 
-/// The first exception of a run's applications and congestion controls. It ends the run.
+/// The first exception of a run's applications and congestion controls; this exception ends the
+/// run.
 #[derive(Clone, Default)]
 pub struct Fault(Rc<RefCell<Option<PyErr>>>);
 
 impl Fault {
-    /// Returns the exception, if one was raised, and forgets it.
+    /// Returns and removes the exception, if one was raised.
     pub fn take(&self) -> Option<PyErr> {
         self.0.borrow_mut().take()
     }

@@ -110,7 +110,7 @@ pub fn run(trial: &Trial, change: Change) -> Result<Longest, String> {
     Ok(longest)
 }
 
-/// Returns all changes of one link and all restarts, for a graph.
+/// Returns all changes of one link and all restarts of one node that `graph` allows.
 pub fn changes(graph: &Graph) -> Vec<Change> {
     let mut changes: Vec<_> = (0..graph.nodes()).map(Change::Restart).collect();
     for a in 0..graph.nodes() {

@@ -1,4 +1,4 @@
-//! The sender's scoreboard.
+//! The model of the sender's scoreboard.
 
 mod scoreboard_model;
 

@@ -1,8 +1,8 @@
-//! The scoreboard against a list with an entry for each byte.
+//! Compares the scoreboard with a list that has an entry for each byte.
 //!
-//! While the table has room, the state of each byte is exact. When the table is full, it may forget
-//! an arrival that is reported then. Two promises hold nevertheless: an arrival once recorded stays
-//! recorded, and no byte is recorded as arrived without a report.
+//! While the table has room, the state of each byte is exact. A full table may forget a newly
+//! reported arrival. It still keeps two promises: a recorded arrival stays recorded, and no byte is
+//! recorded as arrived without a report.
 
 use super::scoreboard::{Scoreboard, Tick};
 use crate::ahead::Span;
@@ -11,21 +11,21 @@ use crate::{Model, hash_of};
 /// An event at the sender. Positions are in bytes from SND.UNA.
 #[derive(Clone, Copy, Debug)]
 pub enum Action {
-    /// A segment is given to the link: new data, old data, or both.
+    /// The connection passes a segment to the link: new data, old data, or both.
     Made(u32, u32),
     /// The link has sent a segment.
     Sent(u32, u32),
-    /// This many bytes are acknowledged.
+    /// The peer acknowledges this many bytes.
     Ack(u32),
     /// A SACK block reports a range.
     Sack(u32, u32),
     /// The link has lost a segment.
     Lose(u32, u32),
-    /// Data with more than this many arrived bytes beyond them are lost.
+    /// A byte in flight that was sent once is lost if more than this many later bytes have arrived.
     LoseBefore(u32),
-    /// Losses turn out to be spurious.
+    /// The losses were spurious, and lost bytes are in flight again.
     TakeBack,
-    /// The peer may have dropped what it reported.
+    /// The peer may have dropped the data that it reported as arrived.
     Forget,
 }
 
@@ -45,9 +45,9 @@ struct Byte {
 /// A defect between the connection and its scoreboard.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Defect {
-    /// A SACK block counts from one byte earlier.
+    /// A SACK block begins one byte too early.
     WideBlock,
-    /// A segment that the link has sent remains lost.
+    /// The scoreboard is not told that the link has sent a segment, whose bytes thus stay lost.
     SentIgnored,
 }
 
@@ -56,7 +56,7 @@ pub enum Defect {
 pub struct World {
     board: Scoreboard,
     bytes: Vec<Byte>,
-    /// Whether the table was full at some time, so that only the two promises hold.
+    /// Whether the table was full at some time. After that, only the two promises hold.
     was_full: bool,
     /// Whether each byte was recorded as arrived.
     recorded: Vec<bool>,
@@ -64,9 +64,9 @@ pub struct World {
 
 /// The model.
 pub struct ScoreboardModel {
-    /// Largest number of bytes in flight.
+    /// Maximum number of bytes in flight.
     pub window: u32,
-    /// Number of one-byte segments that were sent at the beginning; every second one has arrived.
+    /// Number of one-byte segments in flight at the start; every second one has arrived.
     pub begun: u32,
     /// The planted defect.
     pub defect: Option<Defect>,
@@ -277,12 +277,12 @@ impl Model for ScoreboardModel {
 
     fn step(&self, world: &mut World, action: Action) -> Result<(), String> {
         world.apply(action, self.defect);
-        // Joining starts when the table is full, and its effect lasts.
+        // A full table starts to join entries, and the joined entries stay.
         world.was_full |= world.board.is_full();
         world.compare()
     }
 
-    /// The times of transmission differ in every state, and nothing here depends on them.
+    /// Ignores the times of transmission, which differ in every state and do not affect the model.
     fn key(&self, world: &World) -> u64 {
         let mut copy = world.board.clone();
         let stretches: Vec<_> = copy

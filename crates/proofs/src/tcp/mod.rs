@@ -1,4 +1,4 @@
-//! TCP connections on small windows: a pair over a bad link, and a single one against any peer.
+//! TCP connections with small windows: a pair over a bad link, and one connection with any peer.
 
 mod pair;
 mod peer;
@@ -24,7 +24,7 @@ const ENDPOINTS: [Endpoint; 2] = [
     },
 ];
 
-/// The smallest MSS that a connection uses, so that few bytes are several segments.
+/// The smallest MSS that a connection accepts, so that few bytes make several segments.
 const MSS: u16 = 64;
 
 /// Returns the IP header of packets that an end sends.
@@ -42,8 +42,8 @@ fn pattern(side: usize, offset: usize) -> u8 {
     (offset % 251) as u8 ^ (side as u8 * 0x80)
 }
 
-/// Returns a hash of a connection without its counters, which differ between states whose future
-/// is the same.
+/// Returns a hash of a connection without its counters, because states with different counters can
+/// behave identically.
 fn key_of(conn: &Conn) -> u64 {
     let text = format!("{conn:?}");
     hash_of(&text.split(", stats: ").next())

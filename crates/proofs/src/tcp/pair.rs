@@ -1,8 +1,8 @@
 //! Two connections and a link that loses, repeats and reorders segments as often as its budget
-//! allows, at any moment. The applications write and close at once.
+//! allows, at any time. The applications write and close at once.
 //!
-//! In every state: what an application has read is a prefix of what the other one wrote, and no
-//! connection has failed. From every state, if the link is perfect from then on, all bytes arrive
+//! In every state, what an application has read is a prefix of what the other application wrote,
+//! and no connection has failed. From every state, if the link becomes perfect, all bytes arrive
 //! and both connections end.
 
 use redpoll_base::{Duration, Instant};
@@ -13,15 +13,15 @@ use super::{Conn, ENDPOINTS, MSS, key_of, meta, pattern};
 use crate::{Model, hash_of};
 
 const ISS: [SeqNum; 2] = [SeqNum(u32::MAX - 100), SeqNum(0x7fff_ffa0)];
-/// Number of segments that the link carries in each direction. Further ones wait at their sender.
+/// Number of segments that the link carries in each direction. Further segments wait at the sender.
 const IN_TRANSIT: usize = 3;
 
-/// The applications.
+/// The conditions at the two ends.
 #[derive(Clone, Copy, Debug)]
 pub struct Ends {
     /// Bytes that each end writes before it closes.
     pub bytes: [usize; 2],
-    /// Receive buffer in bytes: the largest window.
+    /// Receive buffer in bytes, which is also the largest window.
     pub window: usize,
     /// Whether both ends open the connection at the same time.
     pub both_open: bool,
@@ -31,43 +31,44 @@ pub struct Ends {
     pub options: [bool; 2],
 }
 
-/// The number of times that the link may do something, and its planted defects.
+/// The budget of the link's disturbances, and the planted defects.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Link {
-    /// Segments that the link may lose.
+    /// Number of segments that the link may lose.
     pub lose: u8,
-    /// Segments that the link may deliver twice.
+    /// Number of segments that the link may deliver twice.
     pub repeat: u8,
-    /// Timers that run out while segments are in transit, that is, delays of them.
+    /// Number of timers that may expire while segments are in transit, which delays these segments.
     pub delay: u8,
-    /// Defect: the link delivers a repeated segment as if it began a byte later.
+    /// Defect: the link delivers the repetition of a segment with a sequence number that is one too
+    /// high.
     pub shifts: bool,
-    /// Defect: a timer that runs out has no effect on this end.
+    /// Defect: expired timers have no effect on this end.
     pub deaf: Option<usize>,
-    /// Defect: the link loses every acknowledgment of a FIN.
+    /// Defect: the link loses every segment with FIN in the final check.
     pub eats_fin: bool,
 }
 
 /// The model of two connections and the link between them.
 pub struct PairModel {
-    /// The applications.
+    /// The conditions at the ends.
     pub ends: Ends,
-    /// The link.
+    /// The budget and the defects of the link.
     pub link: Link,
 }
 
-/// An event. The first number is the sender of the segment.
+/// An event. The first number is the end that sent the segment.
 #[derive(Clone, Copy, Debug)]
 pub enum Action {
-    /// A segment in transit arrives, possibly before earlier ones.
+    /// A segment in transit arrives, possibly before earlier segments.
     Arrive(usize, usize),
     /// A segment in transit is lost.
     Lose(usize, usize),
     /// A segment in transit arrives, and a copy stays in transit.
     Repeat(usize, usize),
-    /// Time passes until the next timer runs out.
+    /// Time passes until the next timer expires.
     Timer,
-    /// The application of this end reads everything.
+    /// The application of this end reads all received bytes.
     Read(usize),
 }
 
@@ -87,7 +88,7 @@ pub struct World {
 }
 
 impl World {
-    /// Lets the applications and the link do what they can do at once.
+    /// Lets the applications and the connections do all work that is possible now.
     fn settle(&mut self, model: &PairModel, reads: bool) -> Result<(), String> {
         for side in 0..2 {
             if reads {
@@ -208,7 +209,7 @@ impl World {
         })
     }
 
-    /// Describes the state for a failure.
+    /// Returns a description of the state for an error message.
     fn tell(&self) -> String {
         let one = |side: usize| {
             let end = &self.ends[side];
@@ -235,7 +236,7 @@ impl PairModel {
         }
     }
 
-    /// Returns whether a defect of the link removes this segment.
+    /// Returns whether the defect `eats_fin` removes this segment.
     fn eats(&self, bytes: &[u8]) -> bool {
         self.link.eats_fin && bytes.get(13).is_some_and(|flags| flags & 1 != 0)
     }
@@ -342,7 +343,7 @@ impl Model for PairModel {
     }
 
     fn finish(&self, mut world: World) -> Result<(), String> {
-        // More steps than all retransmissions of a connection can take.
+        // More steps than a connection needs for all retransmissions.
         for _ in 0..400 {
             world.settle(self, true)?;
             if world.is_over(self) {
@@ -370,7 +371,7 @@ impl Model for PairModel {
     }
 }
 
-/// Returns the segment with text that begins a byte later.
+/// Returns a segment with text with its sequence number increased by one; other segments unchanged.
 fn shifted(side: usize, bytes: &[u8]) -> Vec<u8> {
     use redpoll_tcp::{Fields, Header};
     let Ok(segment) = Segment::parse(&meta(side), bytes) else {

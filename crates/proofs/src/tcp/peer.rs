@@ -1,10 +1,10 @@
-//! One connection against any peer: every sequence of segments from a small alphabet, with events
-//! of the application, of the link and of the timers in between.
+//! One connection with any peer: every sequence of segments from a small alphabet, with events of
+//! the application, of the link and of the timers in between.
 //!
-//! In every state: the application has read what the peer sent at these sequence numbers, and only
-//! what it sent; the connection acknowledges only what the peer sent; it sends only what was
-//! written, and at most a byte beyond the window. From every state, with a silent peer, the timers
-//! come to an end, and an abort ends the connection.
+//! In every state, the application has read exactly the bytes that the peer sent at these sequence
+//! numbers. The connection acknowledges only what the peer sent, and sends only what the
+//! application wrote, at most one byte beyond the window. From every state, with a silent peer, the
+//! timers stop, and an abort ends the connection.
 
 use redpoll_base::{Duration, Instant};
 use redpoll_tcp::{Config, Connection, EcnUse, Fields, Header, Segment, SendRing, SeqNum, State};
@@ -21,28 +21,28 @@ const WINDOW: u32 = 128;
 /// Bytes that the peer sends in a segment with text.
 const TEXT: u32 = 40;
 
-/// The state of the connection when the exploration begins.
+/// The state of the connection at the start of the exploration.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Situation {
     /// The SYN has been sent.
     Opening,
     /// The connection is established, and its application has written 100 bytes.
     Open,
-    /// As `Open`, and the application has closed the connection.
+    /// Like `Open`, but the application has closed the connection.
     Closed,
 }
 
-/// A segment, relative to what the connection expects.
+/// A segment of the peer, with numbers relative to those that the connection expects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Forgery {
     flags: Flags,
     /// Distance of the sequence number from RCV.NXT.
     seq: i32,
-    /// Distance of the acknowledgment number from the connection's first number.
+    /// Distance of the acknowledgment number from the connection's first data byte.
     ack: i32,
     window: u16,
     text: bool,
-    /// Whether a SACK block reports all but the first segment.
+    /// Whether a SACK block reports all data of the connection except its first segment.
     sack: bool,
 }
 
@@ -51,11 +51,11 @@ pub struct Forgery {
 pub enum Action {
     /// A segment arrives.
     Segment(Forgery),
-    /// The link accepts the next segment, and reports it sent or lost.
+    /// The link accepts the next segment. It reports the segment as sent (true) or lost.
     Poll(bool),
-    /// The next timer runs out.
+    /// The next timer expires.
     Timer,
-    /// The application reads everything.
+    /// The application reads all received bytes.
     Read,
     /// The application closes.
     Close,
@@ -63,31 +63,31 @@ pub enum Action {
 
 /// The model.
 pub struct PeerModel {
-    /// The beginning.
+    /// The state at the start.
     pub situation: Situation,
-    /// Defect: the connection's text reaches the application of another stream, with one byte
-    /// changed.
+    /// Defect: the last byte of each read is changed.
     pub damages: bool,
-    /// Defect: an abort is not passed to the connection.
+    /// Defect: the final check does not abort the connection.
     pub keeps: bool,
 }
 
-/// The connection, and what its peer knows.
+/// The connection, and what the peer and the link know about it.
 pub struct World {
     now: Instant,
     conn: Conn,
     /// Initial sequence number of the peer.
     irs: SeqNum,
-    /// Sequence number after the last that the peer sent, and after the connection's last.
+    /// Sequence number after the last one that the peer sent; `ours`: after the connection's last
+    /// one.
     theirs: SeqNum,
     ours: SeqNum,
-    /// The furthest edge of a window that the peer announced.
+    /// The highest right edge of a window that the peer advertised.
     edge: SeqNum,
     read: u32,
 }
 
 impl World {
-    /// Returns RCV.NXT, up to a FIN.
+    /// Returns RCV.NXT, without counting a FIN.
     fn nxt(&self) -> SeqNum {
         self.irs + 1 + self.read + self.conn.recv_queue() as u32
     }

@@ -15,7 +15,7 @@ class Picture:
     def __init__(self, name: str, note: str, svg: str) -> None:
         #: Name of the picture, as in `redpoll plot --picture`.
         self.name = name
-        #: The omitted parts; empty if the picture is complete.
+        #: Names the omitted parts; empty if the picture is complete.
         self.note = note
         #: The picture as a self-contained SVG.
         self.svg = svg
@@ -30,7 +30,8 @@ class Picture:
         return f"<redpoll.Picture {self.name}>"
 
     def _repr_html_(self) -> str:
-        # As an image, so that neither styles nor names of the picture reach the notebook's page.
+        # Embed the picture as an image, so that its styles and names do not affect the notebook's
+        # page.
         data = base64.b64encode(self.svg.encode()).decode()
         note = f"<br><small>{escape(self.note)}</small>" if self.note else ""
         return (f'<img alt="{escape(self.name)}" style="max-width: 100%" '

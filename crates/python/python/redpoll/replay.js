@@ -1,11 +1,11 @@
-// The widget of `Result.map()`: the mesh as SVG, with the figures of its nodes at a moment of the
+// The widget of `Result.map()`: the mesh as SVG, with the numbers of its nodes at one time of the
 // series. All names are set as text, never as markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 const WIDTH = 640;
 const MARGIN = 46;
 const HEIGHT_MAX = 480;
-/** Pictures per second while the replay runs. */
+/** Frames per second of the replay. */
 const RATE = 4;
 
 function add(parent, tag, attributes = {}, text = "") {
@@ -16,7 +16,7 @@ function add(parent, tag, attributes = {}, text = "") {
   return element;
 }
 
-/** Replaces the marks that change the direction of text, which would reverse the text around a name. */
+/** Replaces characters that change the text direction, because they would reverse surrounding text. */
 const plain = (name) => String(name).replace(/[\u202a-\u202e\u2066-\u2069]/g, "\ufffd").slice(0, 32);
 
 /** Returns the position of each node in pixels, and the height of the map. */

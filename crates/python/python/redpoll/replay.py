@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .scenario import Result
 
-#: Columns of the series that the map shows, and their names in the widget.
+#: Columns of the series that the map shows, with their names in the widget.
 _COLUMNS = {
     "queue_datagrams": "queue",
     "radio_transmit_share": "transmits",
@@ -44,7 +44,7 @@ def mesh(result: Result) -> dict[str, Any]:
         elif name in place:
             for column, short in _COLUMNS.items():
                 figures[short][row][place[name]] = table[column][index] or 0
-    # Counters of the whole run become numbers of each interval.
+    # Counters since the start of the run become numbers per interval.
     for short in ("sent", "retries", "collisions"):
         rows = figures[short]
         figures[short] = [
@@ -71,9 +71,9 @@ def widget(result: Result) -> Any:
 
         _esm = folder / "replay.js"
         _css = folder / "replay.css"
-        #: The nodes and their figures.
+        #: The nodes and their numbers over time.
         mesh = traitlets.Dict().tag(sync=True)
-        #: The shown row of the series, which Python can set.
+        #: Index of the shown row of the series; Python can set it.
         at = traitlets.Int(0).tag(sync=True)
 
     return Replay(mesh=mesh(result))

@@ -17,15 +17,16 @@ from .errors import Error, OracleWarning, RunError, ScenarioError
 from .picture import Pictures, chosen, html_table
 from .scenario import Scenario, _document
 
-#: Largest number of times that a run is assigned to a worker.
+#: Maximum number of attempts at a run.
 TRIES = 4
-#: Longest and shortest duration in seconds of a batch; each request for a batch takes time, too.
+#: Longest and shortest duration of a batch in seconds. Each request for a batch also takes time.
 BATCH_S, LEAST_S = 0.5, 0.1
-#: Batches assigned to each worker at a time: one in work, and one that waits.
+#: Number of batches assigned to each worker: one that runs, and one that waits.
 AHEAD = 2
-#: A batch takes at most 1/SHARE of a worker's part of the remaining runs, so that all workers end together.
+#: A batch has at most 1/SHARE of a worker's part of the remaining runs, so that all workers end
+#: together.
 SHARE = 4
-#: Assumed number of an executor's workers if the executor does not state it.
+#: Number of workers that is assumed if the executor does not state it.
 WORKERS = 32
 
 _Changes = list[tuple[str, str]]
@@ -210,7 +211,7 @@ def _spread(
                     try:
                         got = future.result()
                     except Error:
-                        # Not repeated: an error of the scenario occurs in each attempt.
+                        # Do not repeat the run: an error of the scenario occurs in each attempt.
                         raise
                     except Exception as error:  # a worker, its computer, or the network
                         again(batch, error)
