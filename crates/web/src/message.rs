@@ -109,7 +109,7 @@ pub struct Nodes {
     pub parent: Vec<i32>,
     /// Datagram slots in use.
     pub queue: Vec<u16>,
-    /// Share of the time since the previous message in which the radio was asleep.
+    /// Share of the time since the previous figures in which the radio was asleep.
     pub asleep: Vec<f32>,
     /// Share of the run in which the radio was on.
     pub duty: Vec<f32>,

@@ -1,8 +1,8 @@
 //! A run in a file: the messages that a browser would have received, one for each line.
 //!
-//! The first line is the greeting, followed by the links and the state. These are repeated every
-//! few seconds, so that a reader can start in the middle. Input is not trusted: each line is an
-//! object of a known type with a bounded size.
+//! The first lines are the greeting, the links and the state. The state is repeated every few
+//! seconds, so that a reader can start in the middle. Input is not trusted: each line is an object
+//! of a known type with a bounded size.
 
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 

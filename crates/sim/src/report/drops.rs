@@ -12,7 +12,7 @@ pub(crate) struct HostSide<'a> {
     pub(crate) gate: &'a Gate,
     /// Packets for the mesh that found the queue full.
     pub(crate) to_mesh: u64,
-    /// Packets that the host did not fetch in time.
+    /// Packets for the host that found the queue full.
     pub(crate) to_host: u64,
     /// Packets lost on the serial line: those for the mesh, and those for the host.
     pub(crate) serial: (u64, u64),

@@ -30,7 +30,7 @@ pub struct TraceError {
 }
 
 pub trait FrameTrace {
-    /// Records the beginning of a frame.
+    /// Records a frame when its transmission begins.
     ///
     /// # Errors
     /// The recorded part stays readable; the trace gets no more frames.

@@ -207,7 +207,7 @@ impl Builder<'_> {
         })
     }
 
-    /// Builds the occupant of a place, if it is not a node of Redpoll's stack in this process.
+    /// Builds the occupant of a place; `None` for a node of Redpoll's stack in this process.
     fn other(
         &mut self,
         scenario: &Scenario,

@@ -25,7 +25,7 @@ pub(super) struct Environment {
     pub(super) pace: Pace,
     /// Time and reason of an early end of the run.
     pub(super) stall: Option<(Instant, String)>,
-    /// Lines printed by firmware of other stacks.
+    /// Lines printed by firmware of other stacks and by external nodes.
     pub(super) printed: Vec<PrintedLine>,
     pub(super) notices: Vec<PrintedLine>,
     /// Failures of guests' firmware.

@@ -149,8 +149,8 @@ impl Scribe {
         .to_string()
     }
 
-    /// Returns the layers of `frames`, which are hexadecimal (see [`Ask::Layers`](message::Ask)),
-    /// as an object in text; `None` if the frames are invalid.
+    /// Returns the layers of the last of `frames`, which are hexadecimal (see
+    /// [`Ask::Layers`](message::Ask)), as a JSON array; `None` if the frames are invalid.
     pub fn layers(&self, frames: &[String]) -> Option<String> {
         layers(frames, &self.contexts)
     }
@@ -227,8 +227,8 @@ impl Scribe {
     }
 }
 
-/// Returns the layers of `frames`, which are hexadecimal (see [`Ask::Layers`](message::Ask)), as
-/// an object in text; `None` if the frames are invalid.
+/// Returns the layers of the last of `frames`, which are hexadecimal (see
+/// [`Ask::Layers`](message::Ask)), as a JSON array; `None` if the frames are invalid.
 pub(crate) fn layers(frames: &[String], contexts: &Contexts) -> Option<String> {
     /// Bytes of the longest IEEE 802.15.4 frame.
     const LONGEST: usize = 127;

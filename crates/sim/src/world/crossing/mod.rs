@@ -51,7 +51,7 @@ pub(super) struct Crossing {
     to_host: VecDeque<Vec<u8>>,
     /// Whether the caller reads packets that are not for the simulated host from `to_host`.
     is_tapped: bool,
-    /// Packets that the host did not fetch in time.
+    /// Packets for the host that found `to_host` full.
     host_overflow: u64,
     packet: Box<[u8]>,
 }

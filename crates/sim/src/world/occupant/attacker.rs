@@ -15,7 +15,7 @@ use crate::world::environment::Seat;
 
 /// Maximum number of frames that wait for the radio.
 const QUEUE: usize = 64;
-/// Busy assessments after which a frame is dropped, like macMaxCSMABackoffs.
+/// Maximum number of backoffs of a frame after busy assessments, like macMaxCSMABackoffs.
 const ASSESSMENTS: u8 = 5;
 /// aUnitBackoffPeriod of the O-QPSK PHY at 2.4 GHz (IEEE 802.15.4-2015 §8.4.2).
 const UNIT_BACKOFF_US: u64 = 320;
@@ -36,7 +36,7 @@ pub struct AttackerCounters {
     pub sent: u64,
     /// Sent frames that a radio acknowledged.
     pub acknowledged: u64,
-    /// Frames that found no room in the queue, or no free channel.
+    /// Frames that were too long, or found no room in the queue or no free channel.
     pub withheld: u64,
 }
 

@@ -21,7 +21,7 @@ use crate::world::WorldOptions;
 use crate::world::build::BuildError;
 use crate::world::environment::Seat;
 
-/// Maximum number of frames and results that wait for the outstanding request.
+/// Maximum number of reports that wait for the outstanding request; results are never dropped.
 const QUEUE: usize = 16;
 /// Time without an answer after which a request is repeated.
 const REPEAT: Duration = Duration::from_millis(300);
