@@ -55,7 +55,7 @@ struct State {
     timer: Option<Instant>,
 }
 
-/// A connection, and the flows of the bytes that it sends and receives.
+/// A connection, and the oracle's flows for sent and received bytes.
 struct Conn {
     id: ConnId,
     away: FlowId,
@@ -65,7 +65,7 @@ struct Conn {
 /// The methods that an application may have.
 const METHODS: [&str; 3] = ["start", "on_event", "on_timer"];
 
-/// Checks that `app` can be an application: it has at least one of [`METHODS`].
+/// Checks that `app` has at least one of [`METHODS`], so that it can be an application.
 pub fn check(app: &Bound<'_, PyAny>) -> PyResult<()> {
     for method in METHODS {
         if app.hasattr(method)? && app.getattr(method)?.is_callable() {
@@ -80,7 +80,7 @@ pub fn check(app: &Bound<'_, PyAny>) -> PyResult<()> {
 }
 
 impl PythonApp {
-    /// The application `app` on node `index`.
+    /// Returns the application `app` for node `index`.
     pub fn new(app: Py<PyAny>, index: usize, scenario: &Scenario, fault: &Fault) -> PythonApp {
         let nodes = scenario.nodes.iter().enumerate();
         let addresses =
@@ -96,7 +96,7 @@ impl PythonApp {
         }
     }
 
-    /// Calls a method of the application, if the application defines it.
+    /// Calls `method` of the application if the application defines it and no exception was raised.
     fn call(&mut self, cx: &mut Context<'_>, method: &str, event: Option<(&str, u32)>) {
         if self.fault.is_there() {
             return;
@@ -107,7 +107,7 @@ impl PythonApp {
             if !app.hasattr(method)? {
                 return Ok(());
             }
-            // The context is lent only for this call, however the call ends.
+            // The context is lent only for this call. `Loan` also ends the loan after a panic.
             let node = Bound::new(py, Node::lend(cx, state))?;
             let _loan = Loan(node.borrow());
             let called = match event {
@@ -189,7 +189,7 @@ impl State {
         found.map(|(_, addr)| *addr)
     }
 
-    /// Assigns a number to a connection, and measures both its flows.
+    /// Assigns a number to a connection, and registers both of its flows with the oracle.
     fn add(
         &mut self,
         cx: &mut Context<'_>,
@@ -223,7 +223,7 @@ impl State {
     }
 }
 
-/// A node. It can be used while a method of its application runs.
+/// A simulated node, which can be used while a method of its application runs.
 #[pyclass(frozen, module = "redpoll")]
 pub struct Node {
     /// The thread of the run. Only this thread may use the node.
@@ -231,7 +231,7 @@ pub struct Node {
     lent: Mutex<Option<Lent>>,
 }
 
-/// Ends the loan of values to a node, also during a panic.
+/// Ends the loan of values to a node when dropped, also during a panic.
 struct Loan<'py>(PyRef<'py, Node>);
 
 impl Drop for Loan<'_> {
@@ -240,15 +240,15 @@ impl Drop for Loan<'_> {
     }
 }
 
-/// The values lent for a call. The pointers are valid until the [`Loan`] ends, which happens
-/// before the lender's own borrows end.
+/// The values that a call lends to a node. The pointers are valid until the [`Loan`] ends, and the
+/// [`Loan`] ends before the caller's borrows.
 struct Lent {
     cx: *mut Context<'static>,
     state: *mut State,
 }
 
-// SAFETY: `Node::with` is the only place which follows the pointers. It does so on the thread
-// that lent them and refuses all others; another thread at most drops the pointers.
+// SAFETY: only `Node::with` follows the pointers. It follows them only on the thread that lent
+// them; another thread can at most drop the pointers.
 unsafe impl Send for Lent {}
 
 impl Node {
@@ -257,15 +257,14 @@ impl Node {
         Node {
             thread: std::thread::current().id(),
             lent: Mutex::new(Some(Lent {
-                // Only the lifetime's name changes; `with` lends the value for no longer than a
-                // call.
+                // Only the lifetime in the type changes; `with` uses the value only within a call.
                 cx: cx.cast(),
                 state,
             })),
         }
     }
 
-    /// Returns the pointers lent for a method call, which stay valid if a panic poisons the lock.
+    /// Returns the pointers that a method call lends. They are also valid in a poisoned lock.
     fn lent(&self) -> MutexGuard<'_, Option<Lent>> {
         self.lent.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -279,8 +278,7 @@ impl Node {
                 "a node can be used only on the thread that runs its application",
             ));
         }
-        // The lock is held during the call, so that no second call uses the pointers at the same
-        // time.
+        // Hold the lock during the call, so that no second call uses the pointers at the same time.
         let mut lent = match self.lent.try_lock() {
             Ok(lent) => lent,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
@@ -291,8 +289,8 @@ impl Node {
         let lent = lent.as_mut().ok_or_else(|| {
             PyRuntimeError::new_err("a node can be used only while its application is called")
         })?;
-        // SAFETY: `PythonApp::call` has borrowed both mutably until its `Loan` ends, and does not
-        // use them before. This thread is the one that lent them.
+        // SAFETY: `PythonApp::call` has borrowed both values mutably until its `Loan` ends, and
+        // does not use them in between. This thread is the one that lent them.
         let (cx, state) = unsafe { (&mut *lent.cx, &mut *lent.state) };
         act(cx, state)
     }
@@ -316,8 +314,8 @@ impl Node {
         self.with(|cx, _| Ok(cx.now.as_micros() as f64 / 1e6))
     }
 
-    /// Calls `on_timer` once after `seconds`; a later call replaces the timer. A run ends when an
-    /// application sets 10,000 timers for the same instant.
+    /// Calls `on_timer` once after `seconds`; a later call replaces the timer. An application that
+    /// sets 10,000 timers for the same time ends the run.
     fn wake_in(&self, seconds: f64) -> PyResult<()> {
         if !(0.0..=1e9).contains(&seconds) {
             return Err(PyValueError::new_err(format!(
@@ -330,7 +328,7 @@ impl Node {
         })
     }
 
-    /// Accepts connections at a port. Their data are measured as the flow `flow`.
+    /// Accepts connections at a port. The oracle measures their data as the flow `flow`.
     #[pyo3(signature = (port, flow="python"))]
     fn listen(&self, port: u16, flow: &str) -> PyResult<()> {
         self.with(|cx, state| {
@@ -350,7 +348,7 @@ impl Node {
                 .ok_or_else(|| PyValueError::new_err(format!("there is no node called {to:?}")))?;
             let measured = cx.oracle.flow(flow, &state.name, to);
             if state.conns.values().any(|conn| conn.away == measured) {
-                // One connection per flow, because the oracle compares one stream per flow.
+                // Allow one connection per flow, because the oracle compares one stream per flow.
                 let text = format!(
                     "the flow {flow:?} to {to} already has a connection; allowed: another name"
                 );
@@ -362,8 +360,8 @@ impl Node {
         })
     }
 
-    /// Sends bytes on a connection and returns how many it accepted. If it accepted fewer than
-    /// offered, the event "writable" follows when there is room again.
+    /// Sends bytes on a connection and returns the number of accepted bytes. If some were not
+    /// accepted, the event "writable" follows when the send buffer has room.
     fn send(&self, conn: u32, data: &[u8]) -> PyResult<usize> {
         self.with(|cx, state| {
             let it = state.conns.get(&conn).ok_or_else(|| gone(conn))?;
@@ -378,8 +376,8 @@ impl Node {
         })
     }
 
-    /// Receives at most `most` bytes from a connection: an empty result if there are none now,
-    /// `None` after the last byte.
+    /// Receives at most `most` bytes from a connection. Returns an empty result if no bytes have
+    /// arrived, and `None` after the last byte.
     #[pyo3(signature = (conn, most=65_536))]
     fn recv<'py>(
         &self,

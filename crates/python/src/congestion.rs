@@ -9,7 +9,7 @@ use redpoll_sim::congestion::Controller;
 
 use crate::app::Fault;
 
-/// Congestion controls by their names in scenarios: classes, or functions that create objects.
+/// Congestion controls by their names in scenarios, as classes or functions that create objects.
 pub struct Classes {
     classes: BTreeMap<String, Py<PyAny>>,
     fault: Fault,
@@ -25,7 +25,7 @@ impl Classes {
 }
 
 impl Classes {
-    /// Returns the congestion control `name` of a new connection of `node`.
+    /// Returns a congestion control called `name` for a new connection of `node`.
     pub fn begin(&self, name: &str, node: &str) -> Option<Box<dyn Controller>> {
         let class = self.classes.get(name)?;
         Some(Box::new(Connection {
@@ -44,7 +44,7 @@ struct Connection {
 }
 
 enum Of {
-    /// Created at the first call: connections that never open need no object.
+    /// A class whose object is created at the first call, because some connections never open.
     Class(Py<PyAny>),
     Object(Py<PyAny>),
 }
@@ -118,7 +118,7 @@ fn method(event: CongestionEvent) -> &'static str {
 fn bytes(method: &str, what: &str, value: Option<f64>) -> PyResult<Option<u32>> {
     match value {
         None => Ok(None),
-        // The engine limits the value.
+        // The engine applies its own limits to the value.
         Some(value) if value >= 0.0 => Ok(Some(value.min(f64::from(u16::MAX)) as u32)),
         Some(value) => Err(PyValueError::new_err(format!(
             "{method}: {what}: got {value}; allowed: a number of bytes"
@@ -130,8 +130,8 @@ fn seconds(update: &CongestionUpdate) -> f64 {
     f64::from(update.now_ms) / 1e3
 }
 
-/// Returns a `redpoll.CongestionError` with the raised exception as its cause; exceptions such
-/// as Ctrl-C, which programs do not handle, are returned unchanged.
+/// Returns a `redpoll.CongestionError` with the raised exception as its cause. Returns exceptions
+/// that programs do not handle, such as Ctrl-C, unchanged.
 fn raised(py: Python<'_>, cause: PyErr, node: &str, time_s: f64) -> PyErr {
     if !cause.is_instance_of::<PyException>(py) {
         return cause;
@@ -151,7 +151,7 @@ fn raised(py: Python<'_>, cause: PyErr, node: &str, time_s: f64) -> PyErr {
     }
 }
 
-/// An event of a connection, and the state of the connection.
+/// An event of a connection, with the state of the connection.
 #[pyclass(frozen, module = "redpoll", name = "CongestionUpdate")]
 pub struct Update {
     node: String,
@@ -160,13 +160,13 @@ pub struct Update {
 
 #[pymethods]
 impl Update {
-    /// The name of the node that sends.
+    /// Name of the node that sends the data.
     #[getter]
     fn node(&self) -> &str {
         &self.node
     }
 
-    /// The time in seconds, by the node's clock.
+    /// Time of the node's clock in seconds.
     #[getter]
     fn now(&self) -> f64 {
         seconds(&self.update)
@@ -202,25 +202,25 @@ impl Update {
         self.update.flight
     }
 
-    /// Bytes of new data that this acknowledgement covers.
+    /// Bytes of new data that the acknowledgment covers.
     #[getter]
     fn acked(&self) -> u32 {
         self.update.acked
     }
 
-    /// The smoothed round-trip time, if one was measured.
+    /// Smoothed round-trip time in milliseconds, if one was measured.
     #[getter]
     fn srtt_ms(&self) -> Option<u16> {
         self.update.srtt_ms
     }
 
-    /// For an acknowledgement: whether the application fills at least half of the window.
+    /// For an acknowledgment: whether at least half of the window was in use.
     #[getter]
     fn is_filled(&self) -> bool {
         self.update.event == CongestionEvent::Acked { filled: true }
     }
 
-    /// Returns, for a timeout, whether it is the first timeout since new data were acknowledged.
+    /// For a timeout: whether it is the first timeout since new data were acknowledged.
     #[getter]
     fn is_first(&self) -> bool {
         self.update.event == CongestionEvent::Timeout { first: true }

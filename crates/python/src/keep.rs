@@ -1,4 +1,4 @@
-//! Many runs, and the results file in which they are stored: sweeps, and the search for a goal.
+//! Sweeps and searches for a goal: many runs, and the results file that stores them.
 
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -35,12 +35,12 @@ pub struct Kept {
 pub struct Store<'a> {
     /// Path of the file.
     pub path: &'a str,
-    /// The fingerprint of the sources with which the runs are stored.
+    /// Fingerprint of the sources under which the runs are stored.
     pub fingerprint: &'a str,
 }
 
 impl<'a> Store<'a> {
-    /// Opens the results file at `path`, for runs that only go through the simulator.
+    /// Returns the store at `path` for runs whose results depend only on the simulator's sources.
     fn of_simulator(path: &'a str) -> Store<'a> {
         Store {
             path,
@@ -58,14 +58,15 @@ impl<'a> Store<'a> {
     }
 }
 
-/// Returns the error for a plan or a goal that cannot be used.
+/// Returns the Python error for an invalid plan or goal.
 fn misread(py: Python<'_>, problem: &PlanError) -> PyErr {
     let key = problem.key().to_owned();
     error(py, "ScenarioError", (problem.to_string(), key))
 }
 
 impl Kept {
-    /// Returns the results file. A panic in another thread leaves the file itself intact.
+    /// Returns the results file, also after a panic in another thread, which leaves the file
+    /// intact.
     fn results(&self) -> MutexGuard<'_, Results> {
         self.results.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -92,7 +93,7 @@ impl Kept {
 
 #[pymethods]
 impl Kept {
-    /// The sweep `plan`, as TOML, of a scenario, and the results file at `path`.
+    /// Opens the sweep `plan`, which is TOML, of a scenario, with the results file at `path`.
     #[new]
     fn new(
         py: Python<'_>,
@@ -116,7 +117,7 @@ impl Kept {
         })
     }
 
-    /// The points, each with its keys and their values.
+    /// The points of the sweep, each with its keys and their values.
     #[getter]
     fn points(&self) -> Vec<Changes> {
         self.plan
@@ -140,8 +141,8 @@ impl Kept {
             .collect()
     }
 
-    /// Stores the result of the run of that number: a report as JSON, and the processor time in
-    /// seconds. An existing result of the run is kept.
+    /// Stores the result of run `number`: its report as JSON, and its processor time in seconds.
+    /// Keeps an existing result of the run.
     fn put(&self, py: Python<'_>, number: usize, report: &str, cpu_s: f64) -> PyResult<()> {
         let wrong = |text: &str| error(py, "ResultsError", (text.to_owned(), String::new()));
         let job = self
@@ -157,7 +158,7 @@ impl Kept {
     }
 
     /// Performs the missing runs on this computer, `at_once` in parallel, by default one per core.
-    /// Calls `progress` with the number of finished runs and of all runs, whenever that changes.
+    /// Calls `progress` with the numbers of finished and of all runs after each change.
     #[pyo3(signature = (at_once=None, progress=None))]
     fn conduct(
         &self,
@@ -169,14 +170,16 @@ impl Kept {
         conduct_here(py, &self.jobs, at_once, &store, progress.as_ref())
     }
 
-    /// A row for each run and flow, and the number of runs in which the oracle found faults.
+    /// Returns a row for each run and flow, and the number of runs in which the oracle found
+    /// faults.
     fn flows(&self, py: Python<'_>) -> PyResult<(Table, u64)> {
         let table = redpoll_sweep::Table::flows(&self.plan, &self.results());
         let table = table.map_err(|problem| damaged(py, &problem))?;
         Ok((Table::of(&table)?, table.objections))
     }
 
-    /// The pictures over the values of the key `over`, by default the key with the most values.
+    /// Returns the pictures over the values of the key `over`, by default the key with the most
+    /// values.
     #[pyo3(signature = (over=None))]
     fn pictures(&self, py: Python<'_>, over: Option<&str>) -> PyResult<Vec<Drawn>> {
         let side = self.side().map_err(|problem| damaged(py, &problem))?;
@@ -186,7 +189,7 @@ impl Kept {
         Ok(drawn(found.pictures))
     }
 
-    /// A row for each run and node.
+    /// Returns a row for each run and node.
     fn nodes(&self, py: Python<'_>) -> PyResult<Table> {
         let table = redpoll_sweep::Table::nodes(&self.plan, &self.results());
         Table::of(&table.map_err(|problem| damaged(py, &problem))?)
@@ -194,7 +197,7 @@ impl Kept {
 }
 
 /// Runs `jobs` without holding Python's lock, and stores their results in `store`. Calls `progress`
-/// with the numbers of finished runs and of all runs; its exception ends the runs.
+/// with the numbers of finished and of all runs; an exception of `progress` ends the runs.
 pub fn conduct_here(
     py: Python<'_>,
     jobs: &[Job],
@@ -205,7 +208,7 @@ pub fn conduct_here(
     let cores = || thread::available_parallelism().map_or(1, usize::from);
     let threads = at_once.unwrap_or_else(cores);
     let conducted = py.detach(|| {
-        // This thread opens the file itself, because SQLite's connections stay in their threads.
+        // This thread opens the file itself, because an SQLite connection must stay in its thread.
         let results = store.try_open().map_err(|it| it.to_string())?;
         let mut stopped = None;
         let mut told = 0;
@@ -240,15 +243,16 @@ pub struct Tuned {
     /// The result, as `redpoll tune --json` writes it.
     #[pyo3(get)]
     report: String,
-    /// The values of the scenario's keys.
+    /// Found values, by scenario keys.
     #[pyo3(get)]
     changes: Changes,
-    /// The configuration found, as constants in Rust and in C; `None` if it does not meet the goal's limits.
+    /// The found configuration as constants in Rust and in C; `None` if the goal's limits are not
+    /// met.
     #[pyo3(get)]
     constants: Option<(String, String)>,
 }
 
-/// Why a search gave no result.
+/// Reason why a search gave no result.
 enum Halt {
     Study(StudyError),
     Python(PyErr),
@@ -260,8 +264,8 @@ impl From<StudyError> for Halt {
     }
 }
 
-/// Searches for the values of the goal `plan`, as TOML; its runs are kept in the file at `path`.
-/// Calls `progress` with a line for each part of the search.
+/// Searches for the values of the goal `plan`, which is TOML. Stores the runs in the file at
+/// `path`. Calls `progress` with a line for each part of the search.
 #[pyfunction]
 #[pyo3(signature = (name, text, changes, plan, path, at_once=None, progress=None))]
 #[expect(

@@ -1,4 +1,4 @@
-//! Pictures of results and of sweeps: those of `redpoll plot`, as SVG.
+//! Pictures of results and sweeps as SVG, the same as those of `redpoll plot`.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

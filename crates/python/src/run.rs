@@ -1,4 +1,4 @@
-//! A run.
+//! Runs a single scenario.
 
 use std::rc::Rc;
 use std::time::{Duration as WallDuration, Instant as WallInstant};
@@ -28,14 +28,14 @@ pub struct Ran {
     series: Option<Py<Table>>,
 }
 
-/// Why a run gave no result.
+/// Reason why a run gave no result.
 enum Failure {
     Build(String),
     Python(PyErr),
 }
 
-/// Runs a scenario. `apps` are pairs of a node's name and an application, `congestion` pairs of
-/// the name of a congestion control in the scenario and a Python class that implements it.
+/// Runs a scenario. `apps` has pairs of a node's name and an application. `congestion` has pairs of
+/// a congestion control's name in the scenario and the Python class that implements it.
 #[pyfunction]
 #[pyo3(signature = (name, text, changes, seed, apps, interval_s=None, congestion=Vec::new()))]
 #[expect(
@@ -82,8 +82,8 @@ pub fn run(
     Ok(Ran { report, series })
 }
 
-/// Runs the scenario with `placed`, the applications by the index of their node, and
-/// `congestion`. Returns the report as JSON, and the series with a row each `every`.
+/// Runs the scenario. `placed` has the applications with the indexes of their nodes. Returns the
+/// report as JSON, and the series with one row per interval `every`.
 fn simulate(
     scenario: &Scenario,
     seed: u64,
@@ -128,8 +128,8 @@ fn simulate(
     Ok((report, rows))
 }
 
-/// Runs `world` until `end`, or for about a slice of real time, after which Python handles
-/// signals. `step` is the virtual time of a slice.
+/// Runs `world` until `end`, but at most for about [`SLICE`], after which Python handles signals.
+/// `step` is the virtual time that a slice takes.
 fn advance(
     world: &mut World,
     end: Instant,

@@ -1,4 +1,4 @@
-//! Scenarios and the errors in them.
+//! Scenarios, and errors in them.
 
 use std::borrow::Cow;
 
@@ -6,10 +6,10 @@ use pyo3::prelude::*;
 use redpoll_experiments::{Case, Scene};
 use redpoll_sim::{BUILT_IN, Scenario, ScenarioError, When};
 
-/// Keys and values, as `--set` takes them.
+/// Keys and values, in the form of `--set`.
 pub type Changes = Vec<(String, String)>;
 
-/// Returns the class of the given name in `redpoll.errors`.
+/// Returns an object of the named class in `redpoll.errors`, as an error to raise.
 pub fn error(py: Python<'_>, class: &str, args: (String, String)) -> PyErr {
     let raise = || {
         let class = py.import("redpoll.errors")?.getattr(class)?;
@@ -21,20 +21,20 @@ pub fn error(py: Python<'_>, class: &str, args: (String, String)) -> PyErr {
     }
 }
 
-/// `redpoll.ScenarioError`, with the key.
+/// Returns a `redpoll.ScenarioError`, with the key.
 pub fn refused(py: Python<'_>, problem: &ScenarioError) -> PyErr {
     let args = (problem.to_string(), problem.key().to_owned());
     error(py, "ScenarioError", args)
 }
 
-/// `redpoll.ResultsError`.
+/// Returns a `redpoll.ResultsError`.
 pub fn damaged(py: Python<'_>, problem: &dyn std::error::Error) -> PyErr {
     error(py, "ResultsError", (problem.to_string(), String::new()))
 }
 
 /// Parses the scenario `text` and applies `changes`. `given` lists the names of the caller's
-/// congestion controllers, which the scenario may use. Apps that need a host outside the mesh are
-/// left out, as in `redpoll run`.
+/// congestion controllers, which the scenario may use. Removes apps that need a host outside the
+/// mesh, as in `redpoll run`.
 pub fn load(
     name: &str,
     text: &str,
@@ -46,7 +46,7 @@ pub fn load(
     Ok(scenario)
 }
 
-/// Returns the key of a results file for a scenario's text with these changes.
+/// Returns the case whose key identifies runs of this text with these changes in a results file.
 pub fn case(name: &str, text: &str, changes: &Changes) -> Case {
     let scene = Scene {
         name: Cow::Owned(name.to_owned()),
@@ -76,7 +76,7 @@ pub fn check(
     ))
 }
 
-/// The text of a scenario that is built in, if there is one of that name.
+/// Returns the text of the built-in scenario `name`; `None` if no built-in scenario has this name.
 #[pyfunction]
 pub fn built_in(name: &str) -> Option<&'static str> {
     let found = BUILT_IN.iter().find(|scenario| scenario.name == name)?;

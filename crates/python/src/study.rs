@@ -1,4 +1,4 @@
-//! Published studies: the feature `studies`.
+//! Published studies, with the feature `studies`.
 
 use pyo3::prelude::*;
 use redpoll_experiments::{jobs, select};
@@ -9,7 +9,7 @@ use crate::keep::{Store, conduct_here};
 use crate::scenario::{damaged, error};
 use crate::table::Table;
 
-/// Raises an error unless there is a study of this name.
+/// Raises an error unless a study with this name exists.
 #[pyfunction]
 pub fn check_study(py: Python<'_>, name: &str) -> PyResult<()> {
     find(name)
@@ -21,8 +21,8 @@ fn no_study(py: Python<'_>, problem: &dyn std::error::Error) -> PyErr {
     error(py, "StudyError", (problem.to_string(), String::new()))
 }
 
-/// Runs a study's figures, or all of them, with `seeds` seeds, keeps the runs in the file at
-/// `path`, and returns a row for each number.
+/// Runs the named figures of a study, or all if none is named, with `seeds` seeds. Stores the runs
+/// in the file at `path`, and returns a row for each number.
 #[pyfunction]
 #[pyo3(signature = (name, figures, seeds, path, at_once=None))]
 pub fn study_rows(
@@ -50,7 +50,7 @@ pub fn study_rows(
         rows.extend(of_figure.map_err(|problem| unknown(&problem))?);
     }
     let text = |name| Column::new(name, CellType::Text);
-    // Each row has a unit of its own.
+    // Each row has a separate unit.
     let number = |name| Column {
         unit: Some("in the column unit"),
         ..Column::new(name, CellType::Number)

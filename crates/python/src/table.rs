@@ -1,5 +1,5 @@
-//! Tables for programs with Arrow: the PyCapsule interface, by which pandas, polars and pyarrow
-//! take them without copying.
+//! Tables for programs with Arrow: the PyCapsule interface, with which pandas, polars and pyarrow
+//! read tables without copying.
 //! <https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>
 
 use std::collections::HashMap;
@@ -17,13 +17,13 @@ use pyo3::types::{PyCapsule, PyDict, PyList};
 use redpoll_experiments::page::escape;
 use redpoll_results::table::{Cell, CellType, Column, Row};
 
-/// Key of a field's metadata with the unit of its numbers.
+/// Metadata key of a field for the unit of its numbers.
 const UNIT: &str = "unit";
 /// Number of rows that a notebook shows.
 const SHOWN: usize = 10;
 
-/// A table with named columns, each of one kind. Pass it to `pandas.DataFrame.from_arrow`,
-/// `polars.DataFrame` or `pyarrow.table`.
+/// A table with named columns, each with values of one type. Pass the table to
+/// `pandas.DataFrame.from_arrow`, `polars.DataFrame` or `pyarrow.table`.
 #[pyclass(frozen, module = "redpoll")]
 pub struct Table {
     batch: RecordBatch,
@@ -34,7 +34,7 @@ fn wrong(error: arrow_schema::ArrowError) -> PyErr {
 }
 
 impl Table {
-    /// A table of these rows.
+    /// Returns a table of these rows.
     pub fn new(columns: &[Column], rows: &[Row]) -> PyResult<Table> {
         let fields = columns.iter().map(|column| {
             let kind = match column.kind {
@@ -68,7 +68,7 @@ impl Table {
     }
 }
 
-/// A row for each flow, or node, of a report as JSON: `part` is `flows` or `nodes`.
+/// Returns a table with a row for each flow or node of a JSON report. `part` is `flows` or `nodes`.
 #[pyfunction]
 pub fn report_table(text: &str, part: &str) -> PyResult<Table> {
     let report: serde_json::Value =
@@ -141,7 +141,7 @@ impl Table {
         format!("<redpoll.Table of {rows} rows, {columns} columns>")
     }
 
-    /// The first rows, for notebooks.
+    /// Returns the first rows as HTML, for notebooks.
     fn _repr_html_(&self) -> String {
         let mut html = String::from("<table><thead><tr>");
         for field in self.batch.schema().fields() {
@@ -162,7 +162,7 @@ impl Table {
         html
     }
 
-    /// A column as a list; `None` for an empty cell.
+    /// Returns a column as a list; `None` stands for an empty cell.
     fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
         let column = self.batch.column_by_name(name);
         let column = column.ok_or_else(|| {
@@ -182,7 +182,7 @@ impl Table {
         list!(Int64Array, Float64Array, BooleanArray, StringArray)
     }
 
-    /// All columns as lists, by name.
+    /// Returns all columns as lists, by name.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
         for name in self.columns() {

@@ -104,7 +104,7 @@ def dask():
         return sum(time.user + time.system for time in times)
 
     def used(executor):
-        # Work that is done only once must precede the measurement.
+        # Do work that happens only once before the measurement.
         redpoll.sweep(scenario, grid=grid, seeds=2, executor=executor)
         before = processor()
         redpoll.sweep(scenario, grid=grid, seeds=150, executor=executor)

@@ -31,7 +31,7 @@ def line(congestion, name="mine", **changes):
     return Scenario("line-2", keys, congestion=congestion)
 
 
-#: Links that lose frames, and drop them after one retry.
+#: Settings with lossy links and a single link-layer retry.
 BAD = {"medium.success_ratio_rx": "80 %", "mac.max_frame_retries": 1, "duration": "60 s"}
 
 
@@ -45,10 +45,10 @@ def test_a_class_is_the_congestion_control_of_a_scenario():
     usual = goodput(Scenario("line-2", {"duration": "20 s"}))
     one = goodput(line({"mine": OneSegment}))
     assert one < 0.9 * usual
-    # A class without methods leaves the engine's own congestion control.
+    # With a class without methods, the engine's own congestion control remains.
     assert goodput(line({"mine": Congestion})) == usual
     assert goodput(line({"mine": object})) == usual
-    # A single node can also have one, by name; the other nodes keep theirs.
+    # A single node can also select a congestion control by name; the other nodes keep the default.
     of_sink = line({"mine": OneSegment}, "newreno", **{"nodes.node-1.congestion": "mine"})
     assert goodput(of_sink) == usual
     of_sender = of_sink.set("nodes.node-3.congestion", "mine")
@@ -82,7 +82,7 @@ def test_what_it_hears():
         assert update.acked == 0 or name in ("on_ack", "on_undo")
         assert update.srtt_ms is None or update.srtt_ms > 0
     assert any(update.is_first for name, update in heard if name == "on_rto")
-    # Without losses the window grows until the send buffer no longer fills it.
+    # Without losses, the window grows until the data in the send buffer no longer fill it.
     heard.clear()
     redpoll.run(line({"mine": Hears}), seed=1)
     filled = [update.is_filled for name, update in heard if name == "on_ack"]

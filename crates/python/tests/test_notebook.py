@@ -18,7 +18,7 @@ def test_the_notebook_runs(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     notebook = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)
-    # Outputs belong to a run, not to the repository.
+    # The repository stores notebooks without outputs.
     assert not any(cell.get("outputs") for cell in notebook.cells)
     nbclient.NotebookClient(notebook, timeout=120).execute()
     shown = [cell for cell in notebook.cells if cell.cell_type == "code" and cell.outputs]

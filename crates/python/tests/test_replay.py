@@ -21,7 +21,7 @@ def test_the_data_are_those_of_the_series(result):
     assert [node["name"] for node in mesh["nodes"]] == ["node-1", "node-2", "node-3", "node-4"]
     assert [node["parent"] for node in mesh["nodes"]] == [-1, 0, 1, 2]
     assert {node["role"] for node in mesh["nodes"]} == {"router"}
-    # The numbers of the intervals add up to those of the whole run.
+    # The numbers of all intervals add up to the number of the whole run.
     for short, key in [("sent", "frames_sent"), ("retries", "frame_retries")]:
         sums = [sum(row[index] for row in mesh[short]) for index in range(4)]
         assert sums == [node[key] for node in result.nodes]

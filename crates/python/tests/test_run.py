@@ -129,7 +129,7 @@ class Sink(App):
 
 def empty(name, duration):
     scenario = Scenario(name, {"duration": duration, "tcp.connections": 4})
-    # The scenario's own traffic starts only after the run.
+    # The scenario's own app would start only after the end of the run.
     return scenario.set("apps.bulk.start", "1000 s")
 
 

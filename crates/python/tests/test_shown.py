@@ -99,7 +99,7 @@ def test_names_are_text_in_notebooks(result):
     shown.append(scenario._repr_html_())
     for html in shown:
         assert "<img src=x" not in html and "<script" not in html
-    # Inside of the pictures, the name is one text.
+    # In the SVG of a picture, the name is a single text element.
     drawn = pictures(hostile.plot("topology")._repr_html_())[0]
     texts = [element.text for element in drawn.iter("{http://www.w3.org/2000/svg}text")]
     assert HOSTILE in texts

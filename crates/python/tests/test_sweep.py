@@ -46,7 +46,7 @@ def test_threads_processes_and_the_program_s_own_cores_give_the_same(tmp_path):
     assert rows(own) == rows(of_processes) == rows(of_threads)
     assert told[-1] == (12, 12)
 
-    # With more seeds, only the new runs are made.
+    # With more seeds, only the new runs are performed.
     with ThreadPoolExecutor(1) as threads:
         told.clear()
         more = redpoll.sweep(
@@ -139,7 +139,7 @@ def test_a_pool_that_is_broken_is_said_to_be(tmp_path):
     processes = pool()
 
     def kill(done, everything):
-        # Runs that other workers had finished are reported even after these workers were killed.
+        # The executor still reports finished runs of workers that were killed afterwards.
         for worker in list(processes._processes):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(worker, signal.SIGKILL)
@@ -211,7 +211,8 @@ def test_a_study_s_figure_is_run_and_kept(tmp_path):
 def test_batches_are_as_long_as_asking_costs_and_end_together():
     from redpoll.sweep import _size, _workers
 
-    # Long runs are assigned singly, short ones in batches of half a second, smaller towards the end.
+    # Long runs are assigned singly, short ones in batches of half a second, with smaller batches
+    # near the end.
     assert _size(2.0, 1_000, 2) == 1
     assert _size(0.01, 10_000, 2) == 50
     assert _size(0.01, 200, 2) == 25

@@ -22,7 +22,7 @@ def test_pyarrow_takes_a_table_without_copying(series):
     one, other = pyarrow.table(series), pyarrow.table(series)
     assert one.num_rows == len(series) and one.column_names == series.columns
     assert one.schema.field("srtt_ms").type == pyarrow.float64()
-    # Both use the same memory, for texts and for numbers.
+    # Both tables use the same memory, for texts and for numbers.
     for name in series.columns:
         assert place(one[name]) == place(other[name]), name
     assert one["delivered_bytes"].to_pylist() == series.column("delivered_bytes")

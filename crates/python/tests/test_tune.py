@@ -24,7 +24,7 @@ def test_what_is_best_within_limits_is_found(tmp_path):
     assert tuned.values["mac.link_retry_delay"] in FREE["mac.link_retry_delay"]
     assert heard[0].startswith("first pass: 3 points, 2 seeds; 6 runs left")
     assert heard[-1].startswith("judging: ")
-    # The reported values are those of runs with the found scenario.
+    # Runs of the found scenario give the reported values.
     mean = tuned.figures["goodput"]
     assert isinstance(mean, Interval) and mean.low <= mean.value <= mean.high
     seeds = tuned.report["held_out_seeds"]

@@ -1,4 +1,4 @@
-//! Acknowledgements by the radio (IEEE 802.15.4-2015 §6.7.4).
+//! Checks of acknowledgments by the radio (IEEE 802.15.4-2015 §6.7.4).
 
 use redpoll_mac::RadioWork;
 use redpoll_wire::ieee802154::timing;
@@ -8,7 +8,8 @@ use crate::{Finding, IDENTITY, NOBODY, Outcome, TESTER, frames};
 
 const NO_AUTO_ACK: Finding = Ok(Outcome::NotAsked("only for radios with auto_ack"));
 
-/// Checks that there is one acknowledgement, of `dsn`, in time; returns its frame-pending bit.
+/// Checks that the radio sent a single acknowledgment, for `dsn` and on time. Returns its
+/// frame-pending bit.
 fn one_ack(bench: &Bench<'_>, said: &Said, dsn: u8) -> Result<bool, String> {
     let [ack] = said.sent.as_slice() else {
         let count = said.sent.len();
@@ -117,8 +118,8 @@ pub(crate) fn clear(bench: &mut Bench<'_>) -> Finding {
     passed()
 }
 
-/// Sends a data request from `src`; returns the acknowledgement's frame-pending bit, which the
-/// report must equal.
+/// Sends a data request from `src`. Returns the acknowledgment's frame-pending bit, and checks that
+/// the radio reports the same bit.
 fn request(bench: &mut Bench<'_>, src: u16) -> Result<bool, String> {
     let dsn = bench.dsn();
     let frame = frames::data_request(dsn, src);

@@ -1,4 +1,4 @@
-//! The radio's behaviour after a frame that requests an acknowledgement.
+//! Checks of the radio's behaviour after it has sent a frame that requests an acknowledgment.
 
 use redpoll_base::Duration;
 use redpoll_mac::RadioResult;
@@ -16,7 +16,8 @@ fn ack(pending: bool, off_by: u8) -> What {
     What::Ack { pending, off_by }
 }
 
-/// Loads and sends a frame that requests an acknowledgement; returns its length and result.
+/// Loads and sends a frame that requests an acknowledgment. Returns the frame's length, and the
+/// result and the duration of the transmission.
 fn ask(bench: &mut Bench<'_>) -> Result<(usize, RadioResult, Duration), String> {
     let frame = frames::from_radio(bench.dsn(), true, 40);
     bench.load(&frame)?;
@@ -106,7 +107,7 @@ pub(crate) fn in_vain(bench: &mut Bench<'_>) -> Finding {
     passed()
 }
 
-/// Checks that the radio receives aTurnaroundTime after it has sent.
+/// Checks that the radio can receive a frame that starts aTurnaroundTime after a transmission.
 pub(crate) fn followed(bench: &mut Bench<'_>) -> Finding {
     if bench.caps.auto_ack {
         bench.reply(timing::TURNAROUND_US, ack(false, 0));

@@ -10,9 +10,9 @@ use crate::frames::as_ack;
 use crate::tester::{By, Reply, Seen, Tester, What};
 use crate::{Finding, Limits, Outcome};
 
-/// A radio that takes longer than this for an operation will not end it.
+/// Time after which an unfinished operation of the radio is regarded as hanging.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// Time after which no frame is on the air, and all events have been reported.
+/// Time after which no frame is on the air, and every event has been reported.
 const QUIET: Duration = Duration::from_millis(12);
 
 pub(crate) struct Heard {
@@ -35,7 +35,7 @@ pub(crate) fn us(us: u64) -> Duration {
     Duration::from_micros(us)
 }
 
-/// Returns the time that a frame is on the air; `len` is without its FCS.
+/// Returns the air time of a frame; `len` does not count the FCS.
 pub(crate) fn on_air(len: usize) -> Duration {
     us(timing::air_time_us(len + 2))
 }
@@ -44,7 +44,7 @@ pub(crate) fn passed() -> Finding {
     Ok(Outcome::Passed)
 }
 
-/// Returns the observation `seen` as an error unless `is_so`.
+/// Returns the observation `seen` as an error if `is_so` is false.
 pub(crate) fn ensure(is_so: bool, seen: impl FnOnce() -> String) -> Result<(), String> {
     if is_so { Ok(()) } else { Err(seen()) }
 }
@@ -118,7 +118,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Waits until everything has ended and was reported.
+    /// Waits until all frames have ended and all events have been reported.
     pub(crate) fn quiet(&mut self) -> Result<(), String> {
         self.wait(QUIET + self.limits.report)
     }
@@ -157,9 +157,9 @@ impl<'a> Bench<'a> {
         self.radio.start(work, &[]);
     }
 
-    /// Makes the tester send a frame, and waits until this has ended and was reported. Returns the
-    /// frames that the radio delivered, and those that it sent, each with its delay after the end
-    /// of the frame.
+    /// Makes the tester send a frame, and waits until all events have been reported. Returns the
+    /// frames that the radio delivered, and the frames that it sent, each with its delay after the
+    /// end of the tester's frame.
     pub(crate) fn say(&mut self, frame: &[u8]) -> Result<Said, String> {
         self.tester.send_after(us(1_000), frame);
         self.quiet()?;
@@ -192,7 +192,7 @@ impl<'a> Bench<'a> {
         self.tester.reply(Some(Reply { after, what }));
     }
 
-    /// Returns the frames on the air since the last call.
+    /// Returns the frames that the tester received or sent since the last call.
     pub(crate) fn seen(&mut self) -> Vec<Seen> {
         std::iter::from_fn(|| self.tester.poll_seen()).collect()
     }
@@ -210,7 +210,7 @@ impl<'a> Bench<'a> {
     pub(crate) fn settle(&mut self) {
         self.radio.start(RadioWork::Listen, &[]);
         self.tester.reply(None);
-        // This error follows from an earlier failure, which has been reported.
+        // Ignore the error: it follows from an earlier failure, which has been reported.
         let _ = self.quiet();
         self.seen();
         self.heard.clear();
@@ -231,7 +231,7 @@ pub(crate) struct Ack {
 }
 
 impl Said {
-    /// Checks that the radio has handed over `frame`, once, and nothing else.
+    /// Checks that the radio has delivered only `frame`, and only once.
     pub(crate) fn is_heard(&self, frame: &[u8]) -> Result<(), String> {
         match self.heard.as_slice() {
             [one] if one.frame == frame => Ok(()),

@@ -1,11 +1,11 @@
-//! Frames (IEEE 802.15.4-2006 §7.2), byte by byte, so that the tested code does not make the frames
-//! of its own test.
+//! Builds frames byte by byte (IEEE 802.15.4-2006 §7.2), so that the tested code does not build the
+//! frames of its own tests.
 
 use crate::{IDENTITY, TESTER};
 
-/// Data, PAN ID compression, short source address.
+/// Frame control of a data frame: PAN ID compression, short source address.
 const DATA: u16 = 0x8041;
-/// Command, PAN ID compression, acknowledgement requested, short addresses.
+/// Frame control of a MAC command: PAN ID compression, acknowledgment request, short addresses.
 const COMMAND: u16 = 0x8863;
 const TO_SHORT: u16 = 2 << 10;
 const TO_EXTENDED: u16 = 3 << 10;
@@ -27,19 +27,19 @@ fn with_payload(mut frame: Vec<u8>, len: usize) -> Vec<u8> {
     frame
 }
 
-/// Returns data from the tester to a short address.
+/// Returns a data frame from the tester to a short address.
 pub(crate) fn to_short(dsn: u8, dst: u16, wants_ack: bool, len: usize) -> Vec<u8> {
     in_pan(IDENTITY.pan_id, dsn, dst, wants_ack, len)
 }
 
-/// Returns data from the tester to a short address in the PAN `pan`.
+/// Returns a data frame from the tester to a short address in the PAN `pan`.
 pub(crate) fn in_pan(pan: u16, dsn: u8, dst: u16, wants_ack: bool, len: usize) -> Vec<u8> {
     let ack = if wants_ack { ACK_REQUEST } else { 0 };
     let dst = dst.to_le_bytes();
     with_payload(header(DATA | TO_SHORT | ack, dsn, pan, &dst, TESTER), len)
 }
 
-/// Returns data from the tester to the radio's extended address.
+/// Returns a data frame from the tester to the radio's extended address.
 pub(crate) fn to_extended(dsn: u8, wants_ack: bool, len: usize) -> Vec<u8> {
     let ack = if wants_ack { ACK_REQUEST } else { 0 };
     let mut dst = IDENTITY.extended;

@@ -1,4 +1,4 @@
-//! Reception.
+//! Checks of reception.
 
 use crate::bench::{Bench, ensure, passed, us};
 use crate::{Finding, IDENTITY, frames};
@@ -40,13 +40,14 @@ pub(crate) fn damaged(bench: &mut Bench<'_>) -> Finding {
     passed()
 }
 
-/// Sends short frames at intervals in which any bus can move a frame before the next one ends.
+/// Sends short frames at intervals in which even a slow bus can transfer a frame before the next
+/// one ends.
 pub(crate) fn in_order(bench: &mut Bench<'_>) -> Finding {
     let sent: Vec<_> = (0..5)
         .map(|_| frames::to_short(bench.dsn(), IDENTITY.short, false, 4))
         .collect();
     for (number, frame) in (1..).zip(&sent) {
-        // A frame takes 480 µs on the air, so a pause of 1,120 µs follows it.
+        // A frame takes 480 µs on the air, and a pause of 1,120 µs follows.
         bench.tester().send_after(us(number * 1_600), frame);
     }
     bench.quiet()?;

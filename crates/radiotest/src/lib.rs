@@ -28,14 +28,15 @@ pub use tester::{By, Reply, Seen, Tester, What};
 /// Allowed deviations of a radio from the times in IEEE 802.15.4.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Largest lead of an acknowledgement over the end of aTurnaroundTime. Default: a symbol.
+    /// Maximum time by which an acknowledgment may start before aTurnaroundTime has passed.
+    /// Default: one symbol.
     pub early: Duration,
-    /// Longest delay of an acknowledgement after the end of aTurnaroundTime. Default: three
-    /// symbols. The standard allows an error of one symbol for a transmitter's clock, and of two
-    /// for a receiver's report of the end of a frame.
+    /// Maximum time by which an acknowledgment may start after aTurnaroundTime has passed. Default:
+    /// three symbols. The standard allows an error of one symbol for the transmitter's clock, and
+    /// of two symbols for the receiver's detection of the end of a frame.
     pub late: Duration,
-    /// Longest time between an event and its report. Default 3 ms: the time to move a frame of 127
-    /// bytes over a slow bus twice.
+    /// Longest time between an event and its report. Default 3 ms: twice the time to transfer a
+    /// frame of 127 bytes over a slow bus.
     pub report: Duration,
 }
 
@@ -56,7 +57,7 @@ pub enum Outcome {
     Passed,
     /// The radio failed the check; the text describes the observation.
     Failed(String),
-    /// The check does not apply to the radio; the text says to which radios it applies.
+    /// The check does not apply to the radio; the text names the radios to which it applies.
     NotAsked(&'static str),
 }
 
@@ -69,7 +70,7 @@ pub struct Check {
     pub outcome: Outcome,
 }
 
-/// The findings. [`Display`](fmt::Display) prints a line for each property.
+/// The outcomes of all checks. [`Display`](fmt::Display) prints a line for each property.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Report {
     /// All properties, in the order of their tests.
@@ -113,12 +114,12 @@ pub const IDENTITY: RadioIdentity = RadioIdentity {
     short: 0x0011,
     extended: [0x02, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77],
 };
-/// The other station's short address.
+/// Short address of the tester.
 pub(crate) const TESTER: u16 = 0x0022;
-/// An unused address.
+/// Short address that no station has.
 pub(crate) const NOBODY: u16 = 0x0033;
 
-/// Outcome of a property, or the observation that contradicts it as an error.
+/// The outcome of a check, or as an error the observation that contradicts the property.
 pub(crate) type Finding = Result<Outcome, String>;
 type Property = (&'static str, fn(&mut Bench<'_>) -> Finding);
 
@@ -226,9 +227,9 @@ const PROPERTIES: [Property; 26] = [
     ),
 ];
 
-/// Tests all properties of `radio`. From now on only this crate may use the radio: it sets the
-/// radio's addresses and gives it work. While there is nothing to do, `idle` is called repeatedly:
-/// it lets a processor rest, or simulated time pass.
+/// Tests all properties of `radio`. During the test only this crate may use the radio, because it
+/// sets the radio's addresses and gives the radio work. While waiting, it repeatedly calls `idle`,
+/// which lets a processor rest or simulated time pass.
 ///
 /// With [`Limits::default`] the test takes less than a second of the radio's time.
 pub fn examine(

@@ -1,4 +1,4 @@
-//! Tests of time, and of the radio's behaviour while it has nothing to do.
+//! Checks of timers, and of the radio's behaviour while it has no work.
 
 use redpoll_mac::{RadioEvent, RadioResult, RadioWork};
 

@@ -1,4 +1,4 @@
-//! Transmission and channel assessment.
+//! Checks of transmission and of clear channel assessment.
 
 use redpoll_base::Duration;
 use redpoll_mac::RadioResult;
@@ -60,15 +60,15 @@ pub(crate) fn undisturbed(bench: &mut Bench<'_>) -> Finding {
     passed()
 }
 
-/// The frame begins after the assessment; between them at most aTurnaroundTime passes (IEEE
-/// 802.15.4-2006 §6.9.2), and a radio may be quicker. A radio with its own CSMA-CA begins with a
-/// backoff, which may be zero.
+/// Checks the duration of a transmission. At most aTurnaroundTime passes between the assessment and
+/// the frame (IEEE 802.15.4-2006 §6.9.2); a radio may be quicker. A radio with its own CSMA-CA
+/// begins with a backoff, which may be zero.
 pub(crate) fn reported_in_time(bench: &mut Bench<'_>) -> Finding {
     let frame = frames::from_radio(bench.dsn(), false, 110);
     bench.load(&frame)?;
     let took = send(bench, true, &frame)?;
     let least = CCA + on_air(frame.len());
-    // macMinBE is 3: a backoff of seven periods at most.
+    // With macMinBE 3, the first backoff has at most seven periods.
     let backoff = match bench.caps.csma {
         true => us(7 * timing::UNIT_BACKOFF_US),
         false => Duration::ZERO,
@@ -87,7 +87,7 @@ pub(crate) fn reported_in_time(bench: &mut Bench<'_>) -> Finding {
     passed()
 }
 
-/// Makes the tester send a 4.2 ms frame to another station, and waits until 2 ms of it have passed.
+/// Makes the tester send a frame of 4.2 ms to another station, and returns 2 ms after its start.
 fn while_occupied(bench: &mut Bench<'_>) -> Result<(), String> {
     let other = frames::to_short(bench.dsn(), NOBODY, false, 116);
     bench.tester().send_after(us(500), &other);
@@ -142,7 +142,7 @@ pub(crate) fn occupied(bench: &mut Bench<'_>) -> Finding {
     ensure(bench.sent().is_empty(), || {
         "the radio sent the frame although the channel was busy".to_owned()
     })?;
-    // The second attempt needs no new load of the frame.
+    // Send the frame again without loading it again.
     send(bench, true, &frame)?;
     passed()
 }
@@ -158,8 +158,8 @@ pub(crate) fn waits(bench: &mut Bench<'_>) -> Finding {
     passed()
 }
 
-/// macMaxCSMABackoffs 4 with backoffs of 7, 15, 31, 31 and 31 periods at most: 37 ms. The
-/// tester sends for 60 ms.
+/// Checks that the radio reports a busy channel. With macMaxCSMABackoffs 4, the backoffs have at
+/// most 7, 15, 31, 31 and 31 periods, together 37 ms. The tester sends for 60 ms.
 pub(crate) fn gives_up(bench: &mut Bench<'_>) -> Finding {
     if !bench.caps.csma {
         return Ok(Outcome::NotAsked("only for radios with csma"));
@@ -168,7 +168,8 @@ pub(crate) fn gives_up(bench: &mut Bench<'_>) -> Finding {
     bench.load(&frame)?;
     let other = frames::to_short(bench.dsn(), NOBODY, false, 116);
     for number in 0..14 {
-        // A symbol between two frames, in which none of eight assessments finds the channel clear.
+        // The gap between two frames is one symbol; an assessment takes eight and thus finds no
+        // idle channel.
         bench.tester().send_after(us(500 + number * 4_272), &other);
     }
     bench.wait(us(2_500))?;

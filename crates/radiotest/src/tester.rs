@@ -1,14 +1,14 @@
-//! The other station. It needs no filter and does nothing by itself, but it must keep its times
-//! and receive every frame.
+//! The tester, which is the other station. It needs no address filter and sends only on request,
+//! but it must keep the requested times and receive every frame.
 
 use redpoll_base::{Duration, Instant};
 
-/// The sender of a frame.
+/// The station that sent a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum By {
     /// The tester.
     Tester,
-    /// The radio that is examined.
+    /// The radio under test.
     Radio,
 }
 
@@ -17,31 +17,32 @@ pub enum By {
 pub struct Seen {
     /// Station that sent the frame.
     pub by: By,
-    /// The beginning of the frame's preamble, by the tester's clock.
+    /// Start of the frame's preamble by the tester's clock.
     pub began: Instant,
-    /// The end of the frame's last symbol.
+    /// End of the frame's last symbol by the tester's clock.
     pub ended: Instant,
     /// The frame without its FCS; `None` if it was damaged.
     pub frame: Option<Vec<u8>>,
 }
 
-/// The answer to each frame that requests an acknowledgement.
+/// The tester's reply to each frame that requests an acknowledgment.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Reply {
-    /// Delay from the end of the frame to the first symbol of the answer.
+    /// Delay from the end of the frame to the start of the reply.
     pub after: Duration,
-    /// The answer.
+    /// The frame that is sent as reply.
     pub what: What,
 }
 
-/// See [`Reply::what`].
+/// The frame that is sent as reply, see [`Reply::what`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum What {
     /// An Imm-ACK.
     Ack {
         /// Frame-pending bit of the acknowledgement.
         pending: bool,
-        /// Sequence number of the Imm-ACK less that of the answered frame, modulo 256.
+        /// Difference between the sequence numbers of the Imm-ACK and of the acknowledged frame,
+        /// modulo 256.
         off_by: u8,
     },
     /// Another frame.
@@ -50,16 +51,18 @@ pub enum What {
 
 /// The other station.
 pub trait Tester {
-    /// Sends `frame`, without its FCS, whatever is on the air; its preamble begins after `delay`.
+    /// Sends `frame`, given without FCS, even if the channel is busy. The preamble begins after
+    /// `delay`.
     fn send_after(&mut self, delay: Duration, frame: &[u8]);
 
-    /// Sends `frame` after `delay` such that no receiver has it intact: with a wrong FCS, or with
-    /// another frame at the same time.
+    /// Sends `frame` after `delay` so that every receiver gets it damaged: with a wrong FCS, or
+    /// together with another frame.
     fn spoil_after(&mut self, delay: Duration, frame: &[u8]);
 
-    /// Sets the answer to frames that request an acknowledgement; `None`, at first: no answer.
+    /// Sets the reply to frames that request an acknowledgment. `None`, the initial setting,
+    /// disables replies.
     fn reply(&mut self, reply: Option<Reply>);
 
-    /// Returns the next frame that has ended, including its own.
+    /// Returns the next complete frame, including frames that the tester sent.
     fn poll_seen(&mut self) -> Option<Seen>;
 }

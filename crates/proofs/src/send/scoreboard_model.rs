@@ -21,7 +21,7 @@ pub enum Action {
     Sack(u32, u32),
     /// The link has lost a segment.
     Lose(u32, u32),
-    /// A byte in flight that was sent once is lost if more than this many later bytes have arrived.
+    /// A byte without a retransmission is lost if more than this many later bytes have arrived.
     LoseBefore(u32),
     /// The losses were spurious, and lost bytes are in flight again.
     TakeBack,
@@ -47,7 +47,7 @@ struct Byte {
 pub enum Defect {
     /// A SACK block begins one byte too early.
     WideBlock,
-    /// The scoreboard is not told that the link has sent a segment, whose bytes thus stay lost.
+    /// The scoreboard misses the report that a segment was sent, so its bytes stay lost.
     SentIgnored,
 }
 

@@ -1,7 +1,7 @@
 //! Two connections and a link that loses, repeats and reorders segments as often as its budget
 //! allows, at any time. The applications write and close at once.
 //!
-//! In every state, what an application has read is a prefix of what the other application wrote,
+//! In every state, each application has read a prefix of the bytes that the other one wrote,
 //! and no connection has failed. From every state, if the link becomes perfect, all bytes arrive
 //! and both connections end.
 

@@ -1,4 +1,4 @@
-//! Contiki's clock of 128 Hz, which drives its timers.
+//! Contiki's clock with 128 ticks per second, which drives Contiki's timers.
 
 use redpoll_base::{Instant, Rng};
 
@@ -21,8 +21,8 @@ impl Clock {
         Clock { offset_us }
     }
 
-    /// Returns when a timer of `ticks` ticks, set at `now`, fires. The timer counts from the
-    /// previous tick, and so fires up to a tick early.
+    /// Returns the time at which a timer of `ticks` ticks fires that is set at `now`. The timer
+    /// counts from the previous tick, and so fires up to one tick early.
     pub(super) fn after(&self, now: Instant, ticks: u64) -> Instant {
         let since_us = now.as_micros().saturating_add(self.offset_us);
         let begun = since_us.saturating_mul(CLOCK_HZ) / SECOND_US;

@@ -1,4 +1,4 @@
-//! Configuration: the method, the release of Contiki, and options.
+//! Configuration: the duty-cycling method, the release of Contiki, and options.
 
 use redpoll_mac::Meaning;
 
@@ -43,14 +43,14 @@ pub enum Release {
 /// Contiki's CSMA layer above a method.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LayerConfig {
-    /// Unacknowledged transmissions after which a frame is dropped. Attempts on a busy channel do
-    /// not count, and are unlimited. Contiki with 6LoWPAN: 5.
+    /// Transmissions without acknowledgment after which a frame is dropped. Attempts on a busy
+    /// channel do not count, and are unlimited. Contiki with 6LoWPAN: 5.
     pub max_transmissions: u8,
-    /// Whether timers use Contiki's clock of 128 Hz, with a random phase in each node; otherwise
-    /// they are exact.
+    /// Whether timers use Contiki's clock of 128 Hz, with a random phase in each node. Otherwise
+    /// timers are exact.
     pub coarse_tick: bool,
-    /// Neighbours for which datagrams may wait at the same time; 0 for no limit. The layer above
-    /// this MAC counts them, and drops datagrams for more neighbours.
+    /// Maximum number of neighbours with waiting datagrams; 0 for no limit. The layer above this
+    /// MAC counts these neighbours, and drops datagrams for further ones.
     pub neighbour_queues: u8,
 }
 
@@ -59,21 +59,24 @@ pub struct LayerConfig {
 pub struct DutyConfig {
     pub method: Method,
     pub release: Release,
-    /// Cycles per second, 1 to 32: a power of two in Contiki, by default 8.
+    /// Cycles per second, 1 to 32; a power of two in Contiki. Default 8.
     pub check_rate_hz: u8,
     /// Whether the sender learns the wake-up times of its neighbours: ContikiMAC's phase lock, and
     /// X-MAC's equivalent.
     pub phase_lock: bool,
-    /// Whether a ContikiMAC receiver sleeps again as soon as the signal cannot be a repeated frame.
+    /// Whether a ContikiMAC receiver sleeps as soon as the received signal cannot be a repeated
+    /// frame.
     pub fast_sleep: bool,
-    /// Whether frames that the previous frame announced follow at once, as in Contiki from 2.6 on.
+    /// Whether the frames that a frame announces by its Frame Pending bit follow at once, as in
+    /// Contiki from 2.6 on.
     pub bursts: bool,
-    /// Whether NullRDC requests acknowledgments. By default Contiki does not, and never
+    /// Whether NullRDC requests acknowledgments. By default Contiki requests none, and thus never
     /// retransmits.
     pub link_acks: bool,
     /// Contiki's CSMA layer; `None` for the backoffs and retries of this MAC.
     pub layer: Option<LayerConfig>,
-    /// Whether this node's receiver is always on. The node still sends as to sleeping neighbours.
+    /// Whether this node's receiver is always on. The node still transmits as to sleeping
+    /// neighbours.
     pub stays_awake: bool,
 }
 

@@ -1,5 +1,5 @@
-//! Constants of the methods, as integers of Contiki on a Tmote Sky: a real-time timer of 32,768 Hz
-//! and a clock of 128 Hz.
+//! Constants of the methods, in integer ticks of Contiki on a Tmote Sky: of the real-time timer
+//! with 32,768 Hz and of the clock with 128 Hz.
 
 use redpoll_base::Duration;
 
