@@ -1,5 +1,4 @@
-//! Computes the fingerprint of the sources that determine a run's result. The probes of studies are
-//! not included.
+//! Computes the fingerprint of the sources that determine a run's result, except studies' probes.
 
 use std::env;
 use std::path::PathBuf;

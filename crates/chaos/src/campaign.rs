@@ -182,8 +182,7 @@ fn scenario(draw: &dyn Fn(u64) -> Result<String, Invalid>, seed: u64) -> Result<
     }
 }
 
-/// Reports a failure at once. If the failure is the first of its kind, shrinks the scenario and
-/// reports it again.
+/// Reports a failure. For the first failure of a kind, reports the shrunk scenario afterwards.
 fn found(
     shared: &Shared,
     limits: &Limits<'_>,

@@ -56,8 +56,7 @@ impl Frame {
             "udp.checksum.status",
             "icmpv6.checksum.status",
         ];
-        // The first checksum belongs to the packet itself; a packet quoted by an ICMPv6 error has
-        // its own.
+        // The first checksum is the packet's; a packet quoted by an ICMPv6 error has its own.
         let mut layers = self.layers.iter();
         let value = layers.find_map(|layer| NAMES.iter().find_map(|name| layer.get(name)))?;
         Some(match value {
@@ -179,8 +178,7 @@ impl Dissector {
         }
     }
 
-    /// Decrypts a secured MLE message of a Thread network, and stores the addresses and contexts in
-    /// it.
+    /// Decrypts a secured MLE message of a Thread network, and stores what the message reveals.
     fn mle(&mut self, src: Address, dst: Address, frame: &mut Frame) {
         let Reading { contexts, keys } = &mut self.reading;
         let (Some(thread), Some(packet), Address::Extended(src)) =

@@ -10,8 +10,7 @@ use sha2::Sha256;
 
 use crate::layer::Bytes;
 
-/// Number of key indices. Key sequences that differ by a multiple of this number have the same
-/// index.
+/// Number of key indices: key sequences that differ by a multiple of it have the same index.
 const INDICES: u32 = 128;
 /// Number of key sequences that are tried for a key index, after those that MLE messages revealed.
 const TRIES: u32 = 8;
@@ -93,8 +92,7 @@ impl Thread {
         })
     }
 
-    /// Returns the command and TLVs of a secured MLE message, if one of the network's keys
-    /// authenticates it.
+    /// Returns the command and TLVs of a secured MLE message, if a key authenticates it.
     pub fn open_mle(&self, ends: (Addr, Addr), eui64: [u8; 8], payload: &[u8]) -> Option<Opened> {
         let mut input = Bytes(payload);
         if input.u8()? != SECURED {

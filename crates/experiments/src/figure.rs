@@ -428,8 +428,7 @@ impl Figure {
         handle.index
     }
 
-    /// Returns the name in `criteria.toml`, the unit and the band of each judged row of purpose
-    /// `kind`.
+    /// Returns the name in `criteria.toml`, unit and band of each judged row of purpose `kind`.
     pub fn bands(&self, kind: Purpose) -> impl Iterator<Item = (&str, &'static str, Band)> {
         self.rows.iter().filter_map(move |row| {
             let judgement = row.judgement.as_ref().filter(|it| it.kind == kind)?;

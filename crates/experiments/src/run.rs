@@ -112,9 +112,8 @@ impl Run {
         }
     }
 
-    /// Returns a number at a JSON pointer within each flow whose name begins with `prefix`, as mean
-    /// over the flows that have the number. Fails if no flow has this prefix, the pointer is
-    /// unknown, or no flow has a number.
+    /// Returns the mean of a number at a JSON pointer over the flows whose name begins with
+    /// `prefix`. Fails if no flow has the prefix, the pointer is unknown, or no flow has a number.
     pub fn flow(&self, prefix: &str, pointer: &str) -> Reading {
         mean(&numbers(&self.flows(prefix)?, pointer)?)
     }
@@ -123,9 +122,8 @@ impl Run {
         Ok(numbers(&self.flows(prefix)?, pointer)?.iter().sum())
     }
 
-    /// Returns a number at a JSON pointer within each node whose name begins with `prefix`, as mean
-    /// over the nodes that have the number. Fails if no node has this prefix, the pointer is
-    /// unknown, or no node has a number.
+    /// Returns the mean of a number at a JSON pointer over the nodes whose name begins with
+    /// `prefix`. Fails if no node has the prefix, the pointer is unknown, or no node has a number.
     pub fn node(&self, prefix: &str, pointer: &str) -> Reading {
         mean(&numbers(&self.nodes(prefix)?, pointer)?)
     }

@@ -44,8 +44,7 @@ fn odd_seed(run: &Run) -> Result<f64, Gap> {
     }
 }
 
-/// A seed without a value for one row still counts in other rows. Computed rows pair values by
-/// seed, not by index.
+/// A seed without a value counts in other rows. Computed rows pair values by seed, not by index.
 #[test]
 fn rows_made_of_others_pair_them_by_seed() {
     const SEED: Metric = Metric::new("seed", "");

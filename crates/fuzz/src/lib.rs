@@ -27,8 +27,7 @@ impl Target {
         TARGETS.iter().find(|target| target.name == name)
     }
 
-    /// Returns the folders of the target's inputs, relative to the repository; no folder if the
-    /// target needs only random bytes.
+    /// Returns the folders of the target's inputs, relative to the repository, if it has inputs.
     pub fn folders(&self) -> Vec<String> {
         let shared = SHARED.iter().filter(|(name, _)| *name == self.name);
         let shared = shared.map(|(_, folder)| (*folder).to_owned());

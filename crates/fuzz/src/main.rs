@@ -141,8 +141,7 @@ fn fuzz(args: &Args, target: &'static Target, running: &Running) -> Result<u64, 
     let mut mutator = Mutator::new(args.seed, seeds);
     let begin = Instant::now();
     let (mut input, mut count) = (Vec::new(), 0);
-    // Read the clock only every 16 executions, because many targets run faster than the clock is
-    // read.
+    // Read the clock only every 16 executions, because many targets are faster than this read.
     while count % 16 != 0 || begin.elapsed() < Duration::from_secs(args.seconds) {
         match inputs.next() {
             Some(seed) => input = seed,

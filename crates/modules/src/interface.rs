@@ -192,8 +192,7 @@ impl Interface {
         }
     }
 
-    /// Sets the signal at the module's antenna. `receiving` is true during a frame; `signal_dbm` is
-    /// the strength of the frame, other energy or silence.
+    /// Sets the signal at the module's antenna: whether a frame arrives, and the signal strength.
     pub(crate) fn set_channel(&self, receiving: bool, signal_dbm: i8) {
         self.receiving.set(receiving.into());
         self.signal_dbm.set(signal_dbm.into());

@@ -13,8 +13,7 @@ use std::ptr::NonNull;
 /// A loaded shared object. It is unloaded when this is dropped.
 pub(crate) struct Library {
     handle: NonNull<libc::c_void>,
-    /// The file of the object, which stays open because the loader identifies the object by its
-    /// path.
+    /// The file, which stays open because the loader identifies the object by its path.
     _file: File,
 }
 

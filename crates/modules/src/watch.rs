@@ -26,8 +26,7 @@ pub(crate) struct Ward {
 }
 
 impl Watch {
-    /// Starts the watch thread. If a node runs for too long, the thread calls `on_hang` with a line
-    /// about the node.
+    /// Starts the watch thread, which calls `on_hang` with a line about a node that runs too long.
     pub(crate) fn begin(on_hang: impl Fn(&str) + Send + 'static) -> Arc<Watch> {
         let watch = Arc::new(Watch {
             turn: AtomicU64::new(0),

@@ -197,8 +197,7 @@ impl Case {
         }
         let name = |index: usize| format!("node-{}", index + 1);
         let places = self.places.iter().enumerate();
-        // Redpoll's nodes send requests to the root; a Redpoll root sends them to the farthest
-        // module.
+        // Redpoll's nodes send requests to the root; a Redpoll root to the farthest module.
         let farthest = places.clone().rev().find(|(_, place)| **place == Theirs);
         let farthest = farthest.map_or(0, |(index, _)| index);
         let mut clients: Vec<Client> = Vec::new();

@@ -1,5 +1,4 @@
-//! Tests of the module interface with modules that the tests compile: loading, clocks, frames,
-//! random numbers.
+//! Modules that the tests compile: loading, clocks, frames, random numbers.
 
 mod support;
 

@@ -191,8 +191,7 @@ fn tcp(file: &Path) {
     let connect = format!("210 s: tcp connect {LEADER} 30000");
     let run_it = format!("220 s: tcp benchmark run {BYTES}");
     let sends = ["200 s: tcp init", &connect, &run_it];
-    // The leader is the node that starts first. Find a seed with which this is node 0, because the
-    // other end of the line sends.
+    // Find a seed with which node 0 leads, because the other end of the line sends.
     for seed in 1..10 {
         let asked: (&str, &[&str]) = (ROUTER, &["100 s: state"]);
         let found = run(&mut world(file, &[asked; 3], seed), 101);
@@ -450,8 +449,7 @@ fn many(file: &Path) {
     assert!(answers >= sleepy * 5 * 95 / 100, "{answers}");
 }
 
-/// Parses the round-trip time of a reply like `40 bytes from fd00::1: icmp_seq=1 hlim=64
-/// time=12ms`.
+/// Parses the time of a reply such as `40 bytes from fd00::1: icmp_seq=1 hlim=64 time=12ms`.
 fn round_trip_ms(line: &str) -> Option<u64> {
     let (_, time) = line.split_once("bytes from")?.1.split_once("time=")?;
     time.strip_suffix("ms")?.parse().ok()

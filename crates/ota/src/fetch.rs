@@ -162,8 +162,7 @@ impl Fetch {
             return Err(Refused::Coded);
         }
         match head.status {
-            // The whole image: for a first request, for another version, or from a server without
-            // ranges.
+            // The whole image: a first request, another version, or a server without ranges.
             200 => {
                 let length = head.length.ok_or(Refused::NoLength)?;
                 self.have = Have {
@@ -182,8 +181,7 @@ impl Fetch {
         }
     }
 
-    /// Appends a part to the stored bytes; both need the same strong validator (RFC 9110
-    /// §15.3.7.3).
+    /// Appends a part to the stored bytes of the same strong validator (RFC 9110 §15.3.7.3).
     fn begin_part(&mut self, head: &Head) -> Result<(), Refused> {
         let part = head.range.and_then(|range| range.part.zip(range.whole));
         let ((first, last), whole) = part.ok_or(Refused::OtherPart)?;

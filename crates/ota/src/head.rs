@@ -16,9 +16,8 @@ pub struct ETag {
 }
 
 impl ETag {
-    /// Returns the tag `text`, which includes its quotes. Returns `None` if the tag is malformed,
-    /// longer than [`ETAG_MAX`], or weak: a weak tag does not allow joining ranges (RFC 9110
-    /// §13.1.5).
+    /// Returns the tag `text`, with its quotes. Returns `None` if the tag is malformed, longer than
+    /// [`ETAG_MAX`], or weak, so that ranges must not be joined (RFC 9110 §13.1.5).
     pub fn new(text: &str) -> Option<ETag> {
         let inner = text.strip_prefix('"')?.strip_suffix('"')?;
         let is_tag = inner
@@ -109,8 +108,7 @@ impl Head {
     }
 }
 
-/// Parses a status line such as `HTTP/1.1 206 Partial Content` (RFC 9112 §4); the reason phrase may
-/// be missing.
+/// Parses a status line like `HTTP/1.1 206 Partial Content`; the reason is optional (RFC 9112 §4).
 fn status(line: &str) -> Option<u16> {
     let mut words = line.splitn(3, ' ');
     let version = words.next()?.strip_prefix("HTTP/1.")?;

@@ -19,13 +19,11 @@ use crate::host::HostProfile;
 use crate::sockets::Answer;
 use crate::{Errno, SentPacket, Settings, Sockets};
 
-/// Virtual time that passes at each read of the clock, because packetdrill reads it in a loop
-/// before an event.
+/// Virtual time that passes at each read of the clock, which packetdrill reads in a loop.
 const LOOK: Duration = Duration::from_micros(1);
 /// Longest wait of the first thread in a call. A correct script never reaches it.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Longest virtual wait for a packet, longer than the two hours before the first keep-alive probe
-/// and the time of the later probes.
+/// Longest virtual wait for a packet. The first keep-alive probe takes two hours, later ones more.
 const LONGEST_SILENCE: Duration = Duration::from_secs(6 * 60 * 60);
 /// Maximum real time that the second thread gets to read the clock.
 const HAND_OFF: time::Duration = time::Duration::from_millis(200);

@@ -74,8 +74,7 @@ impl Sockets {
             .with_node(|node| call(&mut posix::Sockets { node, table, now }))
     }
 
-    /// Starts the node, which fixes its settings. Returns the node's socket for descriptor
-    /// `number`.
+    /// Starts the node, which fixes its settings. Returns the node's socket for `number`.
     pub(crate) fn begin(&mut self, number: i32) -> Answer<Fd> {
         self.host.begin();
         self.fd(number)
@@ -91,8 +90,7 @@ impl Sockets {
         Ok(())
     }
 
-    /// Sets the socket's local address and port. The first bound address becomes the host's
-    /// address.
+    /// Sets the socket's local address and port. The first address becomes the host's address.
     pub fn bind(&mut self, fd: i32, addr: SocketAddr) -> Answer<()> {
         self.host.learn_address(addr.ip());
         let fd = self.fd(fd)?;
@@ -137,8 +135,7 @@ impl Sockets {
         Ok((number, SocketAddr::new(v4::extract(&peer.addr), peer.port)))
     }
 
-    /// Starts a connection and returns `EINPROGRESS`. Later calls return `EALREADY`, `EISCONN` or
-    /// the reason of a failure.
+    /// Starts a connection and returns `EINPROGRESS`; later `EALREADY`, `EISCONN` or an error.
     pub fn connect(&mut self, fd: i32, addr: SocketAddr) -> Answer<()> {
         let fd = self.fd(fd)?;
         self.host.begin();

@@ -79,8 +79,7 @@ pub async fn serve(listener: TcpListener, router: Router) {
         };
         let network = Network::of(peer.ip());
         let router = router.clone().layer(Extension(network));
-        // Keep the table locked until it has the entry, because the task removes its entry when it
-        // ends.
+        // Keep the table locked until it has the entry, which the task removes when it ends.
         let mut places = table.lock();
         places.make_room(network);
         let id = places.next;
@@ -139,9 +138,8 @@ impl Table {
 }
 
 impl Places {
-    /// Makes room for a connection of `network`. If `network` has reached its limit, closes one of
-    /// its connections; otherwise, if the table is full, one of the network with the most
-    /// connections.
+    /// Makes room for a connection of `network`: at its limit, closes one of its connections. If
+    /// the table is full, closes a connection of the network with the most connections.
     fn make_room(&mut self, network: Network) {
         let count = |of: Network| {
             self.entries
@@ -159,8 +157,7 @@ impl Places {
         }
     }
 
-    /// Closes, among the connections for which `may` returns true, the one without progress for
-    /// longest.
+    /// Closes the connection without progress for longest, among those for which `may` is true.
     fn evict(&mut self, may: impl Fn(&Entry) -> bool) {
         let candidates = self.entries.iter().enumerate().filter(|(_, it)| may(it));
         let oldest = candidates.min_by_key(|(_, it)| it.moved.last());

@@ -1,5 +1,4 @@
-//! Serves a text over HTTP, such as a daemon's metrics. Another thread writes the text for each
-//! request.
+//! Serves a text over HTTP, such as a daemon's metrics, which another thread writes per request.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};

@@ -101,8 +101,7 @@ fn output(end: &mut End, now: Instant) -> Option<(Vec<u8>, usize)> {
     Some((packet, payload.len()))
 }
 
-/// Returns a 32-bit field of the TCP header: the sequence number at 4, the acknowledgment number at
-/// 8.
+/// Returns a 32-bit field of the TCP header: sequence number at 4, acknowledgment number at 8.
 fn number(packet: &[u8], at: usize) -> u32 {
     let bytes = packet[IPV6_LEN + at..][..4].try_into();
     u32::from_be_bytes(bytes.expect("four bytes"))

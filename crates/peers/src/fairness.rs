@@ -223,8 +223,7 @@ struct Run {
     is_counting: bool,
 }
 
-/// Maximum delay from the start of the first flow to the start of the second; the seed determines
-/// the delay.
+/// Maximum delay of the second flow's start after the first; the seed determines the delay.
 const LATER: Duration = Duration::from_secs(10);
 
 impl Share {

@@ -58,8 +58,7 @@ impl<P: AsRef<[u8]>> Pipe<P> {
         let time = Duration::from_micros((bits * 1_000_000).div_ceil(self.link.rate_bps));
         self.busy_until = self.busy_until.max(now) + time;
         self.departures.push_back(self.busy_until);
-        // Draw a number for each packet, so that the n-th packet has the same fate for all
-        // subjects.
+        // Draw a number for each packet: the n-th packet has the same fate for all subjects.
         let is_lost = self.is_lossy && self.rng.below(1_000_000) < self.link.loss_ppm;
         if !is_lost {
             self.arrivals

@@ -80,8 +80,8 @@ mod present {
             "lwIP is compiled for one segment size and one buffer size"
         );
         let alone = LWIP.lock().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: the lock is held, and no connection is open, because the lock is released only
-        // after the connection was closed.
+        // SAFETY: the lock is held. No connection is open, because it is closed before the lock is
+        // released.
         let (is_open, tick_ms) = unsafe { (peers_lwip_open() != 0, peers_lwip_tick_ms()) };
         assert!(is_open, "lwIP opens a connection");
         let lwip = Rc::new(Lwip {

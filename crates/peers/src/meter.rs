@@ -42,8 +42,7 @@ impl Meter {
         self.data_bytes += u64::from(packet.payload);
         if from < self.max {
             self.retransmissions += 1;
-            // The link keeps the order, so earlier packets that are not lost arrive before this
-            // packet.
+            // The link keeps the order: earlier packets that are not lost arrive first.
             self.needless += u64::from(self.arrived.contains(from, to));
         }
         self.max = self.max.max(to);

@@ -18,14 +18,12 @@ pub const LOSSES: [u32; 4] = [10, 20, 30, 40];
 
 pub const BLOCK: usize = 8_192;
 
-/// Longest time to an answer before the update counts as stalled. This limit of the sender's
-/// patience is an assumption.
+/// Time to an answer after which the update counts as stalled: an assumption.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The metrics and their units, in the order of the columns.
 ///
-/// - `stalled`: share of updates in which an answer took longer than [`PATIENCE`], or that did not
-///   end.
+/// - `stalled`: share of updates with an answer later than [`PATIENCE`], or without an end.
 /// - `longest_answer_s`: the longest time to an answer, as median over the seeds.
 /// - `completion_s`: time from the first byte to the last answer, as median over the seeds.
 pub const METRICS: [(&str, &str); 3] = [

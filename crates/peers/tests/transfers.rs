@@ -23,8 +23,7 @@ fn without_losses_nothing_is_sent_twice_and_the_link_is_busy() {
         assert_eq!(measured.meter.data_bytes, BYTES as u64, "{subject}");
         assert_eq!(measured.meter.retransmissions, 0, "{subject}");
         assert_eq!(measured.timeouts, 0, "{subject}");
-        // The time at the link's rate with headers of 60 or 72 bytes; the first round trips add
-        // some time.
+        // The link's rate with headers of 60 or 72 bytes; the first round trips add some time.
         let least = BYTES as f64 * 8.0 / 75_000.0 * (522.0 / 462.0);
         assert!(
             (least..least * 1.1).contains(&completion),

@@ -72,8 +72,7 @@ where
     }
 }
 
-/// Formats an event as `redpoll: warning: message field=value`, or for the journal as `<4>message
-/// field=value`.
+/// Writes `redpoll: warning: message field=value`, or `<4>message field=value` to the journal.
 struct Lines {
     to_journal: bool,
 }

@@ -100,8 +100,7 @@ impl Rights {
         })
     }
 
-    /// Drops all privileges except `keeps` and what `sandbox` allows. Returns messages for the
-    /// user.
+    /// Drops all privileges except `keeps` and what `sandbox` allows; returns messages.
     pub fn give_up(&self, keeps: &[Keep], sandbox: &Sandbox) -> Result<Vec<String>, Failure> {
         let failed =
             |what: &str, error: std::io::Error| (FAILED, format!("cannot {what}: {error}"));

@@ -44,8 +44,7 @@ pub struct World {
     request: Option<(u32, bool)>,
     /// Lowest counter value that was never used.
     unused: u32,
-    /// Whether a frame was refused for lack of a counter since the last event that could provide
-    /// one.
+    /// Whether a frame lacked a counter, and no later event could have provided one.
     waits: bool,
 }
 
@@ -152,8 +151,7 @@ impl Model for CounterModel {
         Some(world.clone())
     }
 
-    /// Checks that the node gets a counter, or has used all, if persistent memory works from this
-    /// state on.
+    /// Checks that the node gets a counter or has used all, if persistent memory works from now on.
     fn finish(&self, mut world: World) -> Result<(), String> {
         if let Some((value, _)) = world.request.take() {
             world.counter.on_stored(value);

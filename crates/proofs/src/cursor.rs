@@ -25,8 +25,7 @@ pub enum Action {
     Patch(usize),
 }
 
-/// The state after the operations so far. The cursor borrows its buffer, so each check uses a new
-/// cursor.
+/// The effects of the operations. The cursor borrows its buffer, so each check uses a new cursor.
 #[derive(Clone, Debug, Default)]
 pub struct World {
     buffer: [u8; BUFFER],
@@ -136,8 +135,7 @@ impl Model for CursorModel {
     }
 }
 
-/// Reads the bytes in every sequence of pieces of one and two bytes, and checks that no read goes
-/// past the end.
+/// Reads the bytes in every sequence of one-byte and two-byte pieces; no read may pass the end.
 fn read_again(bytes: &[u8]) -> Result<(), String> {
     for pattern in 0..1u32 << bytes.len() {
         let mut input = Reader::new(bytes);

@@ -1,9 +1,9 @@
 //! Compressed headers (RFC 6282): every combination of the forms that a header can have, and every
 //! value of the two encoding bytes.
 //!
-//! Compression and expansion must not change a header. An expanded packet that is compressed again
-//! must expand to the same packet. A truncated packet must not make the decoder panic or read past
-//! its end.
+//! Compression and expansion must not change a header. An expanded packet, compressed again, must
+//! expand to the same packet. The decoder must not panic or read past the end of a truncated
+//! packet.
 
 use redpoll_base::{Addr, Ecn};
 use redpoll_wire::Cursor;
@@ -129,8 +129,7 @@ fn upper() -> Vec<Option<UdpHeader>> {
     all
 }
 
-/// Compresses and expands every combination of the forms of a header. Returns the number of
-/// headers.
+/// Compresses and expands every combination of the forms of a header. Returns their number.
 ///
 /// # Errors Describes the first header that changes.
 pub fn headers(damage: Damage) -> Result<u64, String> {
@@ -218,8 +217,7 @@ pub fn encodings() -> Result<u64, String> {
                 if encoding & 0x80 != 0 {
                     packet.push(*cid);
                 }
-                // `next` fills the rest of the packet, so it follows the in-line fields whatever
-                // their length.
+                // `next` fills the rest of the packet, so it follows in-line fields of any length.
                 packet.extend([next; 60]);
                 count += u64::from(expand_again(&packet, &contexts)?);
                 for len in 0..packet.len().min(48) {

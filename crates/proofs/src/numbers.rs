@@ -1,9 +1,8 @@
 //! Compares sequence numbers (RFC 9293 §3.4) with integers that do not wrap.
 //!
 //! A comparison depends only on the distance of two numbers, except for defects at the wrap-around.
-//! So the model examines many distances from start values next to each boundary where high bits
-//! change. The short form has all distances within 2^16 of these boundaries, and the long form all
-//! 2^32.
+//! So the model tests many distances from start values next to each boundary of high bits. The
+//! short form has all distances within 2^16 of these boundaries, and the long form all 2^32.
 
 use crate::ahead::Ahead;
 use crate::is_deep;
@@ -108,20 +107,16 @@ fn pair(ops: &Arithmetic, start: u32, way: i64) -> Result<(), String> {
     expect(!(ops.contains)(&SeqRange::new(a, b), b), "contains its end")
 }
 
-/// Functions that restore a 32-bit number from its lower 16 bits. A test can replace one of them by
-/// a faulty one.
+/// Functions that restore a 32-bit number from its lower 16 bits. A test can make one faulty.
 #[derive(Clone, Copy)]
 pub struct Halves {
-    /// Returns the first number from the second argument on that has the lower half of the first
-    /// argument.
+    /// Returns the first number from the second argument on with the lower half of the first one.
     pub first_from: fn(SeqNum, SeqNum) -> SeqNum,
-    /// Returns the last number up to the second argument that has the lower half of the first
-    /// argument.
+    /// Returns the last number up to the second argument with the lower half of the first one.
     pub last_up_to: fn(SeqNum, SeqNum) -> SeqNum,
     /// Whether the first number equals or follows the second, judged only by their lower halves.
     pub is_at_or_behind: fn(SeqNum, SeqNum) -> bool,
-    /// Returns what remains of a distance from SND.UNA after SND.UNA has advanced by the second
-    /// argument.
+    /// Returns the rest of a distance from SND.UNA after SND.UNA advances by the second argument.
     pub advance: fn(u32, u32) -> u32,
 }
 

@@ -224,8 +224,7 @@ impl Model for TaimModel {
         }
     }
 
-    /// Treats different sequences of actions as different states, because throughputs and times
-    /// differ.
+    /// Distinguishes states by their sequences of actions, because throughputs and times differ.
     fn key(&self, world: &World) -> u64 {
         hash_of(&world.path)
     }

@@ -14,8 +14,7 @@ use redpoll_sim::{App, Context, FlowEnd, FlowId, Scenario};
 use redpoll_stack::{ConnId, Error, ListenerId, NodeEvent, Streams as _};
 use redpoll_tcp::{Endpoint, Event};
 
-/// The first exception of a run's applications and congestion controls; this exception ends the
-/// run.
+/// The first exception of a run's applications and congestion controls, which ends the run.
 #[derive(Clone, Default)]
 pub struct Fault(Rc<RefCell<Option<PyErr>>>);
 

@@ -65,8 +65,7 @@ fn misread(py: Python<'_>, problem: &PlanError) -> PyErr {
 }
 
 impl Kept {
-    /// Returns the results file, also after a panic in another thread, which leaves the file
-    /// intact.
+    /// Returns the results file, which stays intact after a panic in another thread.
     fn results(&self) -> MutexGuard<'_, Results> {
         self.results.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -170,16 +169,14 @@ impl Kept {
         conduct_here(py, &self.jobs, at_once, &store, progress.as_ref())
     }
 
-    /// Returns a row for each run and flow, and the number of runs in which the oracle found
-    /// faults.
+    /// Returns a row for each run and flow, and the number of runs with oracle violations.
     fn flows(&self, py: Python<'_>) -> PyResult<(Table, u64)> {
         let table = redpoll_sweep::Table::flows(&self.plan, &self.results());
         let table = table.map_err(|problem| damaged(py, &problem))?;
         Ok((Table::of(&table)?, table.objections))
     }
 
-    /// Returns the pictures over the values of the key `over`, by default the key with the most
-    /// values.
+    /// Returns the pictures over the values of `over`, by default the key with the most values.
     #[pyo3(signature = (over=None))]
     fn pictures(&self, py: Python<'_>, over: Option<&str>) -> PyResult<Vec<Drawn>> {
         let side = self.side().map_err(|problem| damaged(py, &problem))?;
@@ -246,8 +243,7 @@ pub struct Tuned {
     /// Found values, by scenario keys.
     #[pyo3(get)]
     changes: Changes,
-    /// The found configuration as constants in Rust and in C; `None` if the goal's limits are not
-    /// met.
+    /// The found configuration as constants in Rust and C; `None` if it misses the goal's limits.
     #[pyo3(get)]
     constants: Option<(String, String)>,
 }

@@ -211,8 +211,7 @@ def test_a_study_s_figure_is_run_and_kept(tmp_path):
 def test_batches_are_as_long_as_asking_costs_and_end_together():
     from redpoll.sweep import _size, _workers
 
-    # Long runs are assigned singly, short ones in batches of half a second, with smaller batches
-    # near the end.
+    # Long runs are assigned singly, short ones in batches of half a second, smaller near the end.
     assert _size(2.0, 1_000, 2) == 1
     assert _size(0.01, 10_000, 2) == 50
     assert _size(0.01, 200, 2) == 25

@@ -8,8 +8,7 @@ use crate::{Finding, IDENTITY, NOBODY, Outcome, TESTER, frames};
 
 const NO_AUTO_ACK: Finding = Ok(Outcome::NotAsked("only for radios with auto_ack"));
 
-/// Checks that the radio sent a single acknowledgment, for `dsn` and on time. Returns its
-/// frame-pending bit.
+/// Checks that the radio sent one acknowledgment, for `dsn` and on time; returns its pending bit.
 fn one_ack(bench: &Bench<'_>, said: &Said, dsn: u8) -> Result<bool, String> {
     let [ack] = said.sent.as_slice() else {
         let count = said.sent.len();

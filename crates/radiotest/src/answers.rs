@@ -16,8 +16,7 @@ fn ack(pending: bool, off_by: u8) -> What {
     What::Ack { pending, off_by }
 }
 
-/// Loads and sends a frame that requests an acknowledgment. Returns the frame's length, and the
-/// result and the duration of the transmission.
+/// Sends a frame that requests an acknowledgment; returns its length, the result and the duration.
 fn ask(bench: &mut Bench<'_>) -> Result<(usize, RadioResult, Duration), String> {
     let frame = frames::from_radio(bench.dsn(), true, 40);
     bench.load(&frame)?;

@@ -40,8 +40,7 @@ pub(crate) fn damaged(bench: &mut Bench<'_>) -> Finding {
     passed()
 }
 
-/// Sends short frames at intervals in which even a slow bus can transfer a frame before the next
-/// one ends.
+/// Sends short frames so slowly that even a slow bus transfers a frame before the next one ends.
 pub(crate) fn in_order(bench: &mut Bench<'_>) -> Finding {
     let sent: Vec<_> = (0..5)
         .map(|_| frames::to_short(bench.dsn(), IDENTITY.short, false, 4))

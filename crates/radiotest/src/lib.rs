@@ -28,8 +28,7 @@ pub use tester::{By, Reply, Seen, Tester, What};
 /// Allowed deviations of a radio from the times in IEEE 802.15.4.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Maximum time by which an acknowledgment may start before aTurnaroundTime has passed.
-    /// Default: one symbol.
+    /// Longest time that an acknowledgment may start before aTurnaroundTime. Default: one symbol.
     pub early: Duration,
     /// Maximum time by which an acknowledgment may start after aTurnaroundTime has passed. Default:
     /// three symbols. The standard allows an error of one symbol for the transmitter's clock, and

@@ -41,8 +41,7 @@ pub enum What {
     Ack {
         /// Frame-pending bit of the acknowledgement.
         pending: bool,
-        /// Difference between the sequence numbers of the Imm-ACK and of the acknowledged frame,
-        /// modulo 256.
+        /// Sequence number of the Imm-ACK minus that of the acknowledged frame, modulo 256.
         off_by: u8,
     },
     /// Another frame.
@@ -51,16 +50,14 @@ pub enum What {
 
 /// The other station.
 pub trait Tester {
-    /// Sends `frame`, given without FCS, even if the channel is busy. The preamble begins after
-    /// `delay`.
+    /// Sends `frame`, given without FCS, even if the channel is busy; it begins after `delay`.
     fn send_after(&mut self, delay: Duration, frame: &[u8]);
 
     /// Sends `frame` after `delay` so that every receiver gets it damaged: with a wrong FCS, or
     /// together with another frame.
     fn spoil_after(&mut self, delay: Duration, frame: &[u8]);
 
-    /// Sets the reply to frames that request an acknowledgment. `None`, the initial setting,
-    /// disables replies.
+    /// Sets the reply to frames that request an acknowledgment; initially `None`, which sends none.
     fn reply(&mut self, reply: Option<Reply>);
 
     /// Returns the next complete frame, including frames that the tester sent.

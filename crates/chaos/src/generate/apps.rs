@@ -54,8 +54,7 @@ impl Draft {
         match kind {
             0..4 => {
                 self.maybe(draw, 5, &format!("{from}.resume"), |_| true);
-                // Every transfer ends: an endless one may starve other streams although no code is
-                // wrong.
+                // An endless transfer may starve other streams although no code is wrong.
                 let total = if draw.one_in(4) {
                     draw.between(1, 500)
                 } else {

@@ -191,8 +191,7 @@ impl Record {
     }
 }
 
-/// Returns the length of a check sequence in bytes. `len` is in bits if it is 16 or 32, because
-/// some files state bits.
+/// Returns the length of a check sequence in bytes. Some files state it in bits, 16 or 32.
 fn fcs_bytes(len: u8) -> usize {
     match len {
         16 => 2,
@@ -256,8 +255,7 @@ pub(crate) fn looks_like_ti(record: &Record) -> Option<Look> {
     Some(if is_like { Look::Ti } else { Look::Other })
 }
 
-/// Returns the 32-bit check sequence (IEEE 802.15.4-2015 §7.2.10). Shorter frames are padded with
-/// zeros to four bytes.
+/// Returns the 32-bit check sequence over at least four bytes (IEEE 802.15.4-2015 §7.2.10).
 fn crc32(mpdu: &[u8]) -> u32 {
     let padding = 4_usize.saturating_sub(mpdu.len());
     let bytes = mpdu.iter().copied().chain(std::iter::repeat_n(0, padding));
@@ -386,8 +384,7 @@ fn bare_or_checked(data: &[u8], missing: usize) -> Result<Content<'_>, String> {
     split(data, len, missing, false).map(Content::Frame)
 }
 
-/// Returns the EUI-64 of an Ethernet address. The Ethernet broadcast address becomes the broadcast
-/// short address.
+/// Returns the EUI-64 of an Ethernet address, or the broadcast address for Ethernet's broadcast.
 fn eui64_of(mac: &[u8; 6]) -> Address {
     match *mac {
         [0xff, 0xff, 0xff, 0xff, 0xff, 0xff] => Address::BROADCAST,

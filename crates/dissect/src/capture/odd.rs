@@ -10,8 +10,7 @@ const KINDS_MAX: usize = 64;
 pub struct Odd {
     pub what: String,
     pub count: u64,
-    /// Number of the first frame with this odd field. For a field between two frames, the number of
-    /// the second.
+    /// Number of the first frame with this odd field, or of the first frame after the field.
     pub first: u64,
 }
 

@@ -138,8 +138,7 @@ impl Route {
     }
 }
 
-/// Returns the RPL packet information of a hop-by-hop header; both option types are accepted (RFC
-/// 6553, RFC 9008).
+/// Returns the RPL packet information of a hop-by-hop header (types of RFC 6553 and RFC 9008).
 fn information(options: &[u8]) -> Option<Information> {
     let mut input = Bytes(options);
     while let Some(kind) = input.u8() {

@@ -47,8 +47,7 @@ pub(super) const HC1: u8 = 0b0100_0010;
 /// Dispatches that switch to another page of dispatches (RFC 8025 §3).
 pub(super) const PAGES: std::ops::RangeInclusive<u8> = 0xf0..=0xf1;
 
-/// Returns whether `bytes` begin with the dispatch of a datagram: uncompressed, compressed, or
-/// after routing headers.
+/// Returns whether `bytes` begin with the dispatch of an IPv6 datagram or of routing headers.
 pub fn is_datagram(bytes: &[u8]) -> bool {
     matches!(bytes.first(), Some(&first) if first == IPV6_DISPATCH
         || first == HC1

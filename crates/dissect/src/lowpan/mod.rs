@@ -60,10 +60,9 @@ pub struct Lowpan<'a> {
     pub mesh: Option<Mesh>,
     /// The sequence number of a broadcast header (RFC 4944 §11.1).
     pub broadcast: Option<u8>,
-    /// Source of the datagram: the mesh header's originator, or the frame's source without mesh
-    /// header.
+    /// Source of the datagram: the mesh header's originator, or otherwise the frame's source.
     pub src: Address,
-    /// Destination of the datagram: the mesh header's final destination, or the frame's
+    /// Destination of the datagram: the mesh header's last node, or otherwise the frame's
     /// destination.
     pub dst: Address,
     pub body: Body<'a>,

@@ -82,8 +82,7 @@ fn udp(encoding: u8, expander: &mut Expander<'_>, layer: &mut Layer) -> Option<(
     Some(())
 }
 
-/// Expands an extension header (RFC 6282 §4.2). `is_more` says that the following header is
-/// compressed; otherwise the next-header field is in-line.
+/// Expands an extension header (RFC 6282 §4.2); if `is_more`, the next one is compressed as well.
 fn extension(
     kind: u8,
     is_more: bool,

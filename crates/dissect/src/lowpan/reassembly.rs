@@ -6,8 +6,7 @@ use redpoll_wire::ieee802154::Address;
 
 use super::{Body, Lowpan};
 
-/// Maximum number of datagrams in reassembly. A further datagram replaces the one that has waited
-/// longest for a fragment.
+/// Maximum number of datagrams in reassembly. A further one replaces the longest inactive one.
 const DATAGRAMS_MAX: usize = 256;
 /// Time after which a receiver discards an incomplete datagram (RFC 4944 §5.3).
 const TIMEOUT_US: u64 = 60_000_000;
@@ -153,8 +152,7 @@ impl Reassembly {
 
 fn key(lowpan: &Lowpan<'_>, link: (Address, Address), label: Label) -> Key {
     match lowpan.mesh {
-        // A capture contains each fragment once per hop of a mesh. The transmitter's address
-        // separates the hops.
+        // The transmitter's address separates the copies of a fragment on the hops of a mesh.
         Some(mesh) => (link.0, mesh.originator, mesh.last, label),
         None => (link.0, Address::Absent, link.1, label),
     }

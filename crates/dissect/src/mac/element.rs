@@ -105,8 +105,7 @@ pub(super) fn payload<'a>(input: &mut Bytes<'a>) -> Read<'a> {
 }
 
 impl Element<'_> {
-    /// Returns the element's name (IEEE 802.15.4-2015 tables 7-7, 7-15), or its number if it has no
-    /// name.
+    /// Returns the element's name (IEEE 802.15.4-2015 tables 7-7, 7-15), or its number.
     pub fn name(&self) -> String {
         let name = match (self.is_payload, self.id) {
             (false, 0x00) => "vendor",

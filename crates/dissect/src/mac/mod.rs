@@ -84,8 +84,7 @@ pub struct Mac<'a> {
     /// Frame Pending: whether the sender has more frames for the receiver.
     pub frame_pending: bool,
     pub ack_request: bool,
-    /// The PAN ID Compression field. In frame version 2 its effect depends on the addressing modes
-    /// (§7.2.2.6).
+    /// PAN ID Compression; in frame version 2 its effect depends on the addressing modes (§7.2.2.6).
     pub pan_compression: bool,
     /// Sequence number; absent if the sender suppresses it.
     pub dsn: Option<u8>,
@@ -259,8 +258,7 @@ impl<'a> Mac<'a> {
         }
     }
 
-    /// Returns whether a secured frame has the auxiliary security header, which IEEE 802.15.4-2006
-    /// introduced.
+    /// Returns whether a secured frame has the auxiliary header, new in IEEE 802.15.4-2006.
     fn has_auxiliary(&self) -> bool {
         self.version != 0 || self.kind == Kind::Multipurpose
     }

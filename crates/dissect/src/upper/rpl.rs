@@ -90,8 +90,7 @@ fn security(input: &mut Bytes<'_>, layer: &mut Layer) -> Option<()> {
     layer.number("icmpv6.rpl.secure.kim", mode >> 6);
     layer.number("icmpv6.rpl.secure.lvl", mode & 0b111);
     layer.number("icmpv6.rpl.secure.counter", counter);
-    // RFC 6550 §6.1, figure 9: the key identifier mode (KIM) determines which key fields are
-    // present.
+    // RFC 6550 §6.1, figure 9: the key identifier mode (KIM) determines the key fields.
     let source_len = match mode >> 6 {
         2 => 8,
         _ => 0,

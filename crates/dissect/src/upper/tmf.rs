@@ -50,8 +50,7 @@ const NAMES: [(&str, &str); 40] = [
     ("/n/mr", "multicast listener registration"),
 ];
 
-/// Decodes the CoAP message in a UDP datagram, and adds the name of its path. Responses have no
-/// path.
+/// Decodes the CoAP message in a UDP datagram, and names its path. Responses have no path.
 pub(super) fn layer(payload: &[u8], is_part: bool) -> Option<Layer> {
     let (mut layer, path) = coap::message(payload, is_part)?;
     if let Some((_, name)) = NAMES.iter().find(|(known, _)| *known == path) {
@@ -68,8 +67,7 @@ mod tests {
     #[test]
     fn messages_are_named_by_their_paths() {
         for (path, name) in NAMES {
-            // A confirmable POST with a token of one byte; the options for the path segments
-            // follow.
+            // A confirmable POST with a token of one byte, followed by the path segments.
             let mut message = vec![0x41, 2, 0, 1, 9];
             for (at, word) in path[1..].split('/').enumerate() {
                 let delta = if at == 0 { 11 << 4 } else { 0 };

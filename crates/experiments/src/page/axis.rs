@@ -45,9 +45,8 @@ impl Axis {
         }
     }
 
-    /// Returns an axis for the values of lines. The axis starts at zero, unless the least value
-    /// exceeds half of the greatest and the span exceeds `SPAN_MIN`: then it covers only the
-    /// values.
+    /// Returns an axis for the values of lines. It starts at zero, unless the least value exceeds
+    /// half of the greatest and the span exceeds `SPAN_MIN`: then it covers only the values.
     pub fn of_lines(values: impl Iterator<Item = f64>, px: (f64, f64)) -> Axis {
         let values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
         let low = values.iter().copied().fold(f64::INFINITY, f64::min);

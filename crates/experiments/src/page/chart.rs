@@ -59,8 +59,7 @@ fn title(rows: &[&Row]) -> String {
     }
 }
 
-/// Returns all numbers that must fit in the chart. Leaves out band ends above twice the greatest
-/// number.
+/// Returns all numbers that must fit in the chart, without band ends above twice the greatest.
 fn heights(rows: &[&Row]) -> Vec<f64> {
     let of_row = |row: &&Row| {
         let (low, high) = spread(row);
@@ -74,8 +73,7 @@ fn heights(rows: &[&Row]) -> Vec<f64> {
     all
 }
 
-/// Returns the ends of a row's error bar: its own bar rows if set, otherwise the least and greatest
-/// value of all seeds.
+/// Returns the ends of a row's error bar: its own bar rows, otherwise the extremes of all seeds.
 fn spread(row: &Row) -> (Option<f64>, Option<f64>) {
     match row.told.bar {
         Some((low, high)) => (Some(low), Some(high)),

@@ -55,8 +55,7 @@ impl Look {
         DASHES[self.variant % DASHES.len()]
     }
 
-    /// Returns the SVG mark at a point: a disk, or for variants a ring, square, triangle or hollow
-    /// square.
+    /// Returns the mark at a point: a disk; for variants a ring, square, triangle or hollow square.
     pub fn mark(self, (x, y): (f64, f64)) -> String {
         let colour = self.colour();
         let hollow = "class=\"hollow\" stroke-width=\"1.6\"";
@@ -119,8 +118,7 @@ impl Looks {
                 let known = variants.entry(base.to_owned()).or_default();
                 let variant = match suffix {
                     "" => 0,
-                    // The variant `beyond`, which has Redpoll's defaults, looks the same in every
-                    // figure.
+                    // `beyond` has Redpoll's defaults, which look the same in every figure.
                     "beyond" => 1,
                     _ => match known.iter().position(|it| it == suffix) {
                         Some(at) => 2 + at,

@@ -86,8 +86,7 @@ impl Page<'_> {
         page
     }
 
-    /// Returns the scenes of the study's cases. Each becomes a file `scenes/NAME.toml` next to the
-    /// page.
+    /// Returns the scenes of the study's cases, for files `scenes/NAME.toml` next to the page.
     pub fn scenes(&self) -> Vec<&Scene> {
         scenes(self.told.iter().map(|(figure, _)| *figure))
     }

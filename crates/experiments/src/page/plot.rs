@@ -103,8 +103,7 @@ impl Line {
 
 type Point = (f64, Option<f64>);
 
-/// Reduces the points without visible change: keeps the first, least, greatest and last point of
-/// each half pixel.
+/// Reduces the points: keeps the first, least, greatest and last point per half pixel.
 fn thinned(points: &[Point], px: impl Fn(f64) -> f64) -> Vec<Point> {
     let mut kept: Vec<Point> = Vec::new();
     let same = |a: &Point, b: &Point| {

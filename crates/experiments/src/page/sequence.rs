@@ -7,8 +7,7 @@ use super::axis::Axis;
 use super::colours::Look;
 use super::frame::{BOTTOM, Fit, Legend, TOP, frame, label};
 
-/// A sequence plot. Times are in seconds and sequence numbers in bytes, both since the start of the
-/// connection.
+/// A sequence plot. Times (s) and sequence numbers (bytes) count from the connection's start.
 #[derive(Clone, Debug, Default)]
 pub struct Sequence {
     pub title: String,

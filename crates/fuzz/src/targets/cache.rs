@@ -62,8 +62,7 @@ fn mend(packet: &mut [u8]) {
     packet[56..58].copy_from_slice(&sum);
 }
 
-/// Builds a packet from a step of the input, whose bytes select flow, direction, flags, numbers,
-/// data, options and a byte to change.
+/// Builds a packet from a step: flow, direction, flags, numbers, data, options, a changed byte.
 fn packet(step: &[u8]) -> Vec<u8> {
     let (flow, is_up) = (step[0] & 3, step[0] & 0x80 != 0);
     let options: &[u8] = match (step[0] >> 2) & 3 {
@@ -86,8 +85,7 @@ fn packet(step: &[u8]) -> Vec<u8> {
     for [_, high, low] in ends {
         packet.extend([high, low]);
     }
-    // Sequence and acknowledgment numbers are near the wrap-around of the sequence space, or far
-    // away.
+    // Sequence and acknowledgment numbers are near the wrap-around, or far away.
     for (near, far) in [(step[3], step[4]), (step[5], step[6])] {
         let far = if far > 200 { u32::from(far) << 20 } else { 0 };
         packet.extend(

@@ -206,8 +206,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// Runs the node until `end`. The application reads all data, and closes connections that the
-    /// peer has closed.
+    /// Runs the node until `end`. The application reads all data, and closes when the peer closes.
     fn run_until(&mut self, end: Instant) {
         loop {
             self.serve();

@@ -1,5 +1,4 @@
-//! Scenario files. Every mistake is reported in one line, and every small valid scenario can be
-//! built.
+//! Scenario files: every mistake gives a one-line message, and small valid scenarios can be built.
 
 use redpoll_sim::{Scenario, World};
 

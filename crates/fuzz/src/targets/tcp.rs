@@ -1,7 +1,6 @@
-//! A TCP connection that receives arbitrary segments. The connection must not panic, no timer may
-//! stay due forever, no byte may be delivered twice, and an abort must end the connection. The
-//! first byte can instead select two connections with an adversary between them,
-//! `redpoll_testkit::Between`.
+//! A TCP connection that receives arbitrary segments. It must not panic, no timer may stay due
+//! forever, no byte may be delivered twice, and an abort must end it. The first byte can instead
+//! select two connections with an adversary between them, `redpoll_testkit::Between`.
 //!
 //! The input is a list of steps. Numbers in segments are relative to the numbers that the
 //! connection expects, so that many are in its window.
@@ -51,8 +50,7 @@ struct World {
     now: Instant,
     /// Transmissions whose outcome the link has not yet reported.
     held: Vec<(Token, u16)>,
-    /// Sequence number of the last segment that the connection sent; `theirs`: of the last it
-    /// received.
+    /// Sequence number of the last sent segment; `theirs`: of the last received segment.
     ours: SeqNum,
     theirs: SeqNum,
     given: usize,

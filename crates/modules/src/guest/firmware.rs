@@ -9,8 +9,7 @@ use super::message::{Event, LAST, read_event};
 /// Maximum length of an event in bytes; the longest events are console lines.
 const EVENT_MAX: usize = 65_536;
 
-/// Loads the firmware, reports the result, and handles events until the simulator closes the
-/// socket.
+/// Loads the firmware, reports the result, and handles events until the socket is closed.
 pub(super) fn serve(socket: c_int, file: &CStr, seed: u64) -> ! {
     isolate(socket);
     let state = Box::into_raw(Box::new(State::new(SOCKET, seed)));
@@ -95,8 +94,7 @@ fn load(file: &CStr) -> Result<Module, String> {
                 .to_owned(),
         );
     }
-    // SAFETY: the header defines the version as the symbol's first field, so the address is
-    // aligned.
+    // SAFETY: by the header, the symbol begins with the version, so the address is aligned.
     let version = unsafe { symbol.cast::<u32>().read() };
     if version != VERSION {
         return Err(format!(

@@ -50,8 +50,7 @@ impl State {
         }
     }
 
-    /// Sends the recorded orders as a part of the given kind. Ends the process if the simulator has
-    /// ended.
+    /// Sends the orders as a part of the given kind. Ends the process if the simulator has ended.
     pub(super) fn send(&mut self, kind: u8) {
         self.answer[0] = kind;
         let flags = libc::MSG_NOSIGNAL;
@@ -217,8 +216,7 @@ extern "C" fn setting_get(
     };
     let len = value.len().min(capacity);
     if !to.is_null() {
-        // SAFETY: the header requires `capacity` writable bytes. They do not overlap with the
-        // value.
+        // SAFETY: the header requires `capacity` writable bytes, which the value does not overlap.
         unsafe { std::ptr::copy_nonoverlapping(value.as_ptr(), to, len) };
     }
     value.len() as c_int

@@ -39,8 +39,7 @@ struct Stream {
 }
 
 impl Client {
-    /// Returns a client that starts after `begins_s` seconds. `serves` says whether it also echoes
-    /// for other clients.
+    /// Returns a client that starts after `begins_s` seconds, and echoes for others if `serves`.
     pub fn new(world: &mut World, node: &str, to: Addr, serves: bool, begins_s: u64) -> Client {
         let port = if serves { PORT } else { 8_765 };
         let socket = world.with_node(node, |_, node| node.udp_bind(port));

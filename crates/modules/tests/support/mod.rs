@@ -8,8 +8,7 @@ use redpoll_sim::{BuildError, Scenario, World, WorldOptions};
 
 use redpoll_modules::Modules;
 
-/// Compiles the tests' own node with these options. A C compiler is present, because Rust links
-/// with one.
+/// Compiles the tests' own node with these options. Rust's linker needs a C compiler anyway.
 pub fn compile(name: &str, options: &[&str]) -> PathBuf {
     compile_file("tests/support/node.c", name, options)
 }

@@ -75,8 +75,7 @@ impl Runner {
             ("socket", 3) => {
                 let name = new_name(call)?;
                 let nonblocking = int(&call.args, 1)? as i32 & libc::SOCK_NONBLOCK != 0;
-                // The streams of a new socket begin at relative sequence number 1 in both
-                // directions.
+                // Both streams of a new socket begin at relative sequence number 1.
                 (self.written, self.read) = (1, 1);
                 let made = self.sockets.socket(name);
                 made.and_then(|()| self.sockets.set_nonblocking(name, nonblocking))

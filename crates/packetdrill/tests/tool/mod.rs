@@ -1,5 +1,4 @@
-//! packetdrill's side of the interface, implemented from packetdrill's description, independently
-//! of the library.
+//! packetdrill's side of the interface, implemented from its description, without the library.
 
 use std::cell::Cell;
 use std::ffi::{CString, c_char, c_int, c_longlong, c_short, c_uint, c_ulong, c_void};

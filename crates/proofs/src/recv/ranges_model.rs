@@ -136,8 +136,7 @@ impl Model for RangesModel {
                 }
                 world.arrived.copy_within(usize::from(expected).., 0);
                 world.arrived[usize::from(WINDOW - expected)..].fill(false);
-                // Absorbing keeps the order of the remaining ranges, so the reference forgets the
-                // latest range.
+                // Absorbing keeps the order of the other ranges, so no latest range is expected.
                 world.latest = None;
             }
         }

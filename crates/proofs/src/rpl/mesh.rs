@@ -39,8 +39,7 @@ pub enum Defect {
     NoMulticast,
     /// After the first change, frames to the root are acknowledged but do not arrive.
     RootForgets,
-    /// After the first change, a broken link still acknowledges frames, so that its ends do not
-    /// notice.
+    /// After the first change, broken links still acknowledge frames, so their ends notice nothing.
     FalseAcks,
 }
 
@@ -65,8 +64,7 @@ pub struct Mesh {
     graph: Graph,
     trial: Trial,
     inhabitants: Vec<Inhabitant>,
-    /// Fate of the next multicast frames: a set bit is a loss, and the lowest bit is for the next
-    /// frame.
+    /// Losses of the next multicast frames, one bit each; the lowest bit is for the next frame.
     lost: u32,
     changed: bool,
     boots: u64,

@@ -1,9 +1,8 @@
 //! RPL (RFC 6550) on small graphs of complete nodes.
 //!
 //! Each trial changes one link or restarts one node, and loses some of the first DIOs. Parents must
-//! not form a loop for longer than a bound. Every node with a path to the root must find a route
-//! within a bound, the root must then reach this node, and a node without a path must have no
-//! parent.
+//! not form a loop for long. Every node with a path to the root must soon find a route, and the
+//! root must then reach this node. A node without a path must have no parent.
 
 mod graph;
 mod mesh;

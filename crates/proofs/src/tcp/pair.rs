@@ -40,8 +40,7 @@ pub struct Link {
     pub repeat: u8,
     /// Number of timers that may expire while segments are in transit, which delays these segments.
     pub delay: u8,
-    /// Defect: the link delivers the repetition of a segment with a sequence number that is one too
-    /// high.
+    /// Defect: the link delivers a repeated segment with its sequence number increased by one.
     pub shifts: bool,
     /// Defect: expired timers have no effect on this end.
     pub deaf: Option<usize>,

@@ -77,8 +77,7 @@ pub struct World {
     conn: Conn,
     /// Initial sequence number of the peer.
     irs: SeqNum,
-    /// Sequence number after the last one that the peer sent; `ours`: after the connection's last
-    /// one.
+    /// Sequence number after the peer's last one; `ours`: after the connection's last one.
     theirs: SeqNum,
     ours: SeqNum,
     /// The highest right edge of a window that the peer advertised.

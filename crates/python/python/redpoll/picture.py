@@ -30,8 +30,7 @@ class Picture:
         return f"<redpoll.Picture {self.name}>"
 
     def _repr_html_(self) -> str:
-        # Embed the picture as an image, so that its styles and names do not affect the notebook's
-        # page.
+        # As an image, the picture's styles and names do not affect the notebook's page.
         data = base64.b64encode(self.svg.encode()).decode()
         note = f"<br><small>{escape(self.note)}</small>" if self.note else ""
         return (f'<img alt="{escape(self.name)}" style="max-width: 100%" '

@@ -23,8 +23,7 @@ TRIES = 4
 BATCH_S, LEAST_S = 0.5, 0.1
 #: Number of batches assigned to each worker: one that runs, and one that waits.
 AHEAD = 2
-#: A batch has at most 1/SHARE of a worker's part of the remaining runs, so that all workers end
-#: together.
+#: A batch has at most 1/SHARE of a worker's part of the remaining runs: all workers end together.
 SHARE = 4
 #: Number of workers that is assumed if the executor does not state it.
 WORKERS = 32

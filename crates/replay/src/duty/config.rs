@@ -64,19 +64,16 @@ pub struct DutyConfig {
     /// Whether the sender learns the wake-up times of its neighbours: ContikiMAC's phase lock, and
     /// X-MAC's equivalent.
     pub phase_lock: bool,
-    /// Whether a ContikiMAC receiver sleeps as soon as the received signal cannot be a repeated
-    /// frame.
+    /// Whether a ContikiMAC receiver sleeps as soon as the signal cannot be a repeated frame.
     pub fast_sleep: bool,
-    /// Whether the frames that a frame announces by its Frame Pending bit follow at once, as in
-    /// Contiki from 2.6 on.
+    /// Whether frames announced by Frame Pending follow at once, as in Contiki from 2.6 on.
     pub bursts: bool,
     /// Whether NullRDC requests acknowledgments. By default Contiki requests none, and thus never
     /// retransmits.
     pub link_acks: bool,
     /// Contiki's CSMA layer; `None` for the backoffs and retries of this MAC.
     pub layer: Option<LayerConfig>,
-    /// Whether this node's receiver is always on. The node still transmits as to sleeping
-    /// neighbours.
+    /// Whether the receiver is always on. The node still transmits as to sleeping neighbours.
     pub stays_awake: bool,
 }
 
