@@ -84,7 +84,7 @@ pub struct Mac<'a> {
     /// Frame Pending: whether the sender has more frames for the receiver.
     pub frame_pending: bool,
     pub ack_request: bool,
-    /// PAN ID Compression; in frame version 2 its effect depends on the addressing modes (§7.2.2.6).
+    /// PAN ID Compression; its effect in frame version 2 depends on addressing modes (§7.2.2.6).
     pub pan_compression: bool,
     /// Sequence number; absent if the sender suppresses it.
     pub dsn: Option<u8>,
