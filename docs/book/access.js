@@ -1,2 +1,2 @@
-// mdBook's button of the sidebar is a label, which has a name and a state only with a role.
+// mdBook's sidebar button is a label. Screen readers need a role to report its name and state.
 document.getElementById("mdbook-sidebar-toggle")?.setAttribute("role", "button");

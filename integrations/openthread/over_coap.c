@@ -57,7 +57,7 @@ static otError on_block(void *context, const uint8_t *bytes, uint32_t position, 
     (void)total;
     if (position == 0)
         received = 0;
-    /* A block that was sent again. */
+    /* A retransmitted block. */
     if (position < received)
         return OT_ERROR_NONE;
     if (position > received)

@@ -32,7 +32,7 @@ static uint64_t now(void *context)
     return host->now_us(host->self);
 }
 
-/* Passes TCP and errors of ICMPv6. OpenThread answers all other packets. */
+/* Passes TCP segments and ICMPv6 errors to Redpoll. OpenThread has handled all other packets. */
 static void receive(otMessage *message, void *context)
 {
     uint8_t header[HEADER_LEN + 1];
@@ -126,7 +126,7 @@ static void close(void)
     rp_shutdown(ip6.node, now(NULL), client, RP_SHUT_WR);
 }
 
-/* Looks after the outgoing connection. */
+/* Handles the events of the outgoing connection. */
 static void serve_client(void)
 {
     uint8_t ignored[64];

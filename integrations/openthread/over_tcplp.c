@@ -18,7 +18,7 @@ struct connection {
     bool is_used, is_ended;
 };
 
-/* The last one is outgoing. */
+/* The last connection is the outgoing one. */
 static struct connection connections[INCOMING + 1];
 static struct connection *const client = &connections[INCOMING];
 static otTcpListener listener;

@@ -25,7 +25,7 @@
 #define DEFAULT_DBM 0
 #define SENSITIVITY_DBM (-100)
 #define LINE_MAX 1024
-/* Neighbours of a source match: more than OpenThread has children. */
+/* Entries of the source match table, which exceed OpenThread's maximum number of children. */
 #define MATCHES 128
 /* Keys of settings are below this number. */
 #define KEYS 0x20

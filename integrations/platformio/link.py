@@ -23,7 +23,7 @@ if target is None:
     allowed = ", ".join([*TARGETS, *MCUS])
     sys.exit(f"Redpoll: there is no archive for the processor {cpu or mcu!r}; allowed: {allowed}")
 if target.startswith(("thumbv7em", "thumbv8m")):
-    # The ABI of floating-point arguments must be the one of the program, although Redpoll uses none.
+    # The linker requires the program's float ABI, although Redpoll has no floating-point arguments.
     flags = " ".join(map(str, env.get("CCFLAGS", [])))  # noqa: F821
     target += "hf" if "-mfloat-abi=hard" in flags else ""
 # PlatformIO runs this script in the folder of the library.

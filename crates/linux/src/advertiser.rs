@@ -22,7 +22,7 @@ const ROUTER_ADVERTISEMENT: u8 = 134;
 const ROUTE_INFORMATION: u8 = 24;
 const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);
 const ALL_ROUTERS: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 2);
-/// A neighbour discovery message that a router forwarded is invalid (RFC 4861 §6.1.1).
+/// Hop limit of neighbour discovery messages, which no router has forwarded (RFC 4861 §6.1.1).
 const HOP_LIMIT: i32 = 255;
 
 /// MaxRtrAdvInterval and MinRtrAdvInterval, their defaults (RFC 4861 §6.2.1).
@@ -100,7 +100,7 @@ impl Timetable {
             };
     }
 
-    /// Schedules an advertisement for all hosts soon, after a solicitation.
+    /// Schedules an early advertisement to all hosts, in answer to a solicitation.
     fn on_asked(&mut self, now: Instant) {
         let soon = now + self.between(Duration::ZERO, ANSWER_DELAY_MAX);
         let allowed = self
@@ -170,8 +170,8 @@ impl Advertiser {
         Ok(())
     }
 
-    /// Reads a message, even an invalid one. Returns whether it may have been a solicitation, and
-    /// whether more messages may wait.
+    /// Reads waiting messages up to the first solicitation. Returns whether there was one; `false`
+    /// means that no message is left.
     fn is_asked(&mut self) -> io::Result<bool> {
         loop {
             let mut message = [0; 64];

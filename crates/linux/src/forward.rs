@@ -88,7 +88,7 @@ fn reason(source: &io::Error) -> String {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ForwardCounters {
     pub accepted: u32,
-    /// Connections that waited: the border router was full, or [`Forwarder::MAX_OPENING`] reached.
+    /// Connections that waited for room in the border router, or for [`Forwarder::MAX_OPENING`].
     pub waited: u32,
     /// Connections that failed in the mesh: refused, reset or timed out there.
     pub broken_by_mesh: u32,

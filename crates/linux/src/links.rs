@@ -13,7 +13,7 @@ use nix::sys::socket::{
 const MESSAGE: usize = 16;
 const LINK: usize = 16;
 
-/// An interface that exists, or no longer does.
+/// A notice that an interface exists or no longer exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkNotice {
     pub name: String,

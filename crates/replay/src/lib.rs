@@ -66,7 +66,7 @@ pub struct Strobe {
     pub gives_way: bool,
 }
 
-/// A work of a radio that only these methods have.
+/// A radio job that only the access methods of this crate use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Work {
     /// Assess the channel: switch the receiver on if it is off, and sample the channel for 128 µs
@@ -103,7 +103,7 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Returns a method that starts with its MAC.
+    /// Returns an access method. Its duty cycle starts when its MAC starts.
     pub const fn new(config: ReplayConfig) -> Self {
         Replay { config, duty: None }
     }

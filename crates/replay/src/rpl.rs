@@ -11,15 +11,15 @@ const THRESHOLD: u32 = Candidate::TRANSMISSION as u32 / 10;
 /// Additional cost of a parent over a link that is too bad: more than the cost of any other parent.
 const WORN: u32 = 1 << 20;
 
-/// The rules of a node's RPL. The default is those of devices.
+/// The rules of a node's RPL. The default values are the rules of Redpoll's devices.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReplayRules {
     pub counts_hops: bool,
     /// [`RplRules::initial_etx`]; 1 transmission in TinyRPL.
     pub initial_etx: u16,
-    /// [`RplRules::switch_threshold`], whatever the number of targets; `None`: that of devices.
+    /// [`RplRules::switch_threshold`] for any number of targets; `None`: the default rule.
     pub switch_threshold: Option<u16>,
-    /// [`RplRules::dao_interval`]; some 10 s in TinyRPL.
+    /// [`RplRules::dao_interval`]; about 10 s in TinyRPL.
     pub dao_interval: Option<Duration>,
     /// [`RplRules::sends_plain_rank`]; true in Contiki.
     pub sends_plain_rank: bool,
@@ -54,7 +54,7 @@ impl RplRules for ReplayRules {
     fn switch_threshold(&self, targets: Option<usize>) -> u16 {
         match self.switch_threshold {
             Some(threshold) => threshold,
-            // TinyRPL's function has a threshold of its own, at all times.
+            // TinyRPL's objective function has a fixed threshold.
             None if self.counts_hops => THRESHOLD as u16,
             None => StandardRules.switch_threshold(targets),
         }
@@ -72,8 +72,8 @@ impl RplRules for ReplayRules {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ReplayObjective {
     Standard(StandardObjective),
-    /// TinyRPL's objective function zero: each hop is a step of rank, over any link, and ETX only
-    /// decides between neighbours of equal rank.
+    /// TinyRPL's objective function zero: each hop adds one step of rank, whatever the link's ETX.
+    /// ETX only decides between neighbours of equal rank.
     Hops,
 }
 
@@ -105,8 +105,8 @@ impl Objective for ReplayObjective {
         }
     }
 
-    /// Returns whether the link is too bad for a parent. TinyRPL then accepts the next sender of a
-    /// DIO.
+    /// Returns whether the link is too bad for a parent. In that case TinyRPL accepts the next
+    /// sender of a DIO as parent.
     fn is_worn(self, etx: u16) -> bool {
         match self {
             ReplayObjective::Standard(standard) => standard.is_worn(etx),
@@ -189,8 +189,8 @@ mod tests {
         assert!(after.map(|etx| ReplayObjective::Hops.is_worn(etx)) == [false, false, false, true]);
     }
 
-    /// A hop is a step of rank over any link. The router with the good link is better only for the
-    /// standard's function, or once the bad link is worn.
+    /// Under [`ReplayObjective::Hops`] a root with a bad link is better than a router with a good
+    /// link until the bad link is worn. OF0 of RFC 6552 prefers the router earlier.
     #[test]
     fn by_hops_the_root_is_preferred_until_its_link_is_worn() {
         let of0 = ReplayObjective::Standard(StandardObjective::Zero);

@@ -19,11 +19,11 @@ const NEWEST: u64 = 1;
 pub enum Problem {
     #[error("cannot read {path}: {error}")]
     Io { path: String, error: io::Error },
-    /// The file has other contents.
+    /// The file's contents are not a usable report.
     #[error("{path}: {what}")]
     Other {
         path: String,
-        /// The mistake, and the allowed contents.
+        /// Description of the mistake and of the allowed contents.
         what: String,
     },
 }
@@ -117,12 +117,12 @@ impl Report {
         self.value["nodes"].as_array().map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the names and a number of the flows that have that number.
+    /// Returns the name and the scaled number at `pointer` of each flow that has this number.
     pub fn of_flows(&self, pointer: &str, scale: f64) -> Vec<(String, f64)> {
         numbers(self.flows(), pointer, scale)
     }
 
-    /// Returns the names and a number of the nodes that have that number.
+    /// Returns the name and the scaled number at `pointer` of each node that has this number.
     pub fn of_nodes(&self, pointer: &str, scale: f64) -> Vec<(String, f64)> {
         numbers(self.nodes(), pointer, scale)
     }

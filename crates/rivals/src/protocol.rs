@@ -1,4 +1,5 @@
-//! The decisions of a TCP; the [`Table`](crate::Table) does the rest.
+//! The interface between a TCP, which makes the decisions, and the [`Table`](crate::Table) of its
+//! connections.
 
 use redpoll_base::{Bytes, Instant, Rng};
 use redpoll_tcp::{Fields, Header, IpMeta, Options, Segment, SeqNum, State, reset_reply};

@@ -1,4 +1,4 @@
-//! The connections of a node, whichever protocol decides about each.
+//! The connections of a node, for any [`Protocol`].
 
 use redpoll_base::{Bytes, Instant, Memory, Rng};
 use redpoll_stack::{ConnId, Error, ListenerId, Stream};

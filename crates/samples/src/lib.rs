@@ -1,9 +1,9 @@
 //! The applications of `redpoll-apps` with sample content. The tests of `socket`, `linux` and `sim`
-//! run the same ones over a fake device, a TUN interface, a serial line and a simulated radio; the
-//! images of `examples/nrf52840` have web server and MQTT over OpenThread.
+//! run these applications over a fake device, a TUN interface, a serial line and a simulated radio;
+//! the images of `examples/nrf52840` have web server and MQTT over OpenThread.
 //!
-//! They need neither the standard library nor a heap. The other ends for tests do, and need the
-//! feature `std`.
+//! The applications need neither the standard library nor a heap. Their peers for tests
+//! (`peers.rs`) use both, and need the feature `std`.
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -90,7 +90,7 @@ fn frames_have_the_papers_lengths() {
         broadcast: [].into(),
     };
     assert_eq!(lengths("nullrdc"), plain());
-    // Strobes have 19 bytes, and the 15 that give other frames the paper's lengths.
+    // A strobe has 19 bytes, plus 15 bytes (`mac.security_bytes`) as all frames.
     let mut with_strobes = plain();
     with_strobes.middle.insert(19 + 15);
     with_strobes.ends.insert(19 + 15);
@@ -107,7 +107,7 @@ fn two_macs_have_headers_of_their_own() {
         broadcast: [].into(),
     };
     assert_eq!(lengths("contikimac"), contikimac);
-    // Probes have 23 bytes, and the same 15.
+    // A probe has 23 bytes, plus the same 15 bytes.
     let lpp = Lengths {
         middle: [69, 73, 85].into(),
         ends: [66, 67, 70, 71, 82, 83].into(),

@@ -79,7 +79,7 @@ fn a_figure_of_kumar2020_runs() {
     }
 }
 
-/// The probes of the air find their values, and the statements of the tables about them hold.
+/// The probes of the air find their values, and the judged rows of their figures hold.
 #[test]
 fn probes_of_the_air_find_their_values() {
     let file = Temporary::new("air");
@@ -120,7 +120,7 @@ fn every_name_that_a_row_reads_is_there() {
     });
 }
 
-/// Replaces starts after minutes, which give RPL time, by a start after 20 s.
+/// Replaces start times of several minutes, which give RPL time, by 20 s.
 fn starts_early(case: Case) -> Case {
     let scene = case.scene().clone();
     let text = ["9 min", "10 min"]

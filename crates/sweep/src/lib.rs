@@ -3,11 +3,11 @@
 //!
 //! A [`Plan`] is read from a file and has [`Point`]s. [`Plan::jobs`] returns the runs that a
 //! results file ([`redpoll_experiments::Results`]) lacks. [`redpoll_experiments::conduct`]
-//! distributes them over all cores and stores each result. [`Table::flows`] and [`Table::nodes`]
-//! return tables of the stored results, with a row for each run and flow or node. They are written
-//! as CSV or Parquet.
+//! distributes these runs over all cores and stores each result. [`Table::flows`] and
+//! [`Table::nodes`] return tables of the stored results, with a row for each run and flow or node.
+//! A table is written as CSV or Parquet.
 //!
-//! [`tune`] searches such keys for the best values within limits.
+//! [`tune`] searches for the values of a scenario's keys that are best within limits.
 #![forbid(unsafe_code)]
 #![warn(clippy::match_bool)]
 

@@ -320,7 +320,7 @@ impl Between {
                 fields.flags = fields.flags.with(Flags(input.byte() & bits.0));
             }
             5 => {
-                // The same bytes, cut at another place.
+                // A part of the segment's data, as if the sender had divided them otherwise.
                 let cut = usize::from(input.word()) % (payload.len() + 1);
                 payload.drain(..cut);
                 fields.seq += cut as u32;
@@ -335,7 +335,7 @@ impl Between {
                 fields.ack = fields.ack - u32::from(input.byte());
             }
             8 => {
-                // An empty segment anywhere in the window or beyond.
+                // A segment without data, in the window or outside of it.
                 payload.clear();
                 fields.flags = Flags::ACK;
                 fields.seq = input.near(fields.seq);

@@ -1,8 +1,8 @@
 //! HDLC-like framing of a serial line (RFC 1662 §4), without address and control fields.
 //!
 //! Each frame is between two flags; one flag may end a frame and begin the next. A flag and an
-//! escape within a frame are escaped. A check sequence of 16 or 32 bits follows the message. Bytes
-//! between two frames damage only the frames that they touch.
+//! escape within a frame are escaped. A check sequence of 16 or 32 bits follows the message. Stray
+//! bytes damage only the frame whose flags enclose them.
 
 use redpoll_base::crc::{crc16, crc32};
 

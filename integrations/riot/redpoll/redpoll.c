@@ -49,7 +49,7 @@ static uint64_t _waiter_now(void *context)
     return _now();
 }
 
-/* Takes the lock, and remembers the thread: it will be woken after the node has been driven. */
+/* Takes the lock and records the calling thread, which is woken after the node was served. */
 static void _lock(void *context)
 {
     (void)context;
@@ -72,7 +72,7 @@ static void _unlock(void *context)
     (void)context;
     msg_t msg = {.type = SERVE};
     mutex_unlock(&_mutex);
-    /* With a full queue the thread has work anyway, and serves the node after it. */
+    /* If the queue is full, the node's thread serves the node after the queued messages. */
     (void)msg_try_send(&msg, _pid);
 }
 
@@ -96,7 +96,7 @@ static struct rp_waiter _waiter = {
     .unlock = _unlock,
 };
 
-/* Lets packets go out and runs timers; returns the time until the next timer in microseconds. */
+/* Sends packets and runs timers. Returns the time until the next timer in microseconds. */
 static uint32_t _serve(void)
 {
     uint64_t at, now;

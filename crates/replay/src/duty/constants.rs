@@ -7,7 +7,7 @@ use super::{DutyConfig, Method, Release};
 
 const RTIMER_HZ: u64 = 32_768;
 
-/// Converts ticks of the real-time timer, rounded to a microsecond.
+/// Returns the duration of `ticks` of the real-time timer, rounded to a microsecond.
 pub(super) const fn rt(ticks: u64) -> Duration {
     let us = ticks
         .saturating_mul(1_000_000)
@@ -16,10 +16,10 @@ pub(super) const fn rt(ticks: u64) -> Duration {
     Duration::from_micros(us)
 }
 
-/// Ticks per second of the clock of Contiki's CSMA layer; a tick has 7.8125 ms.
+/// Ticks per second of the clock of Contiki's CSMA layer; a tick lasts 7.8125 ms.
 pub(super) const CLOCK_HZ: u64 = 128;
 
-/// Converts ticks of the clock, rounded to a microsecond.
+/// Returns the duration of `ticks` of that clock, rounded to a microsecond.
 pub(super) const fn ct(ticks: u64) -> Duration {
     rt(ticks.saturating_mul(RTIMER_HZ / CLOCK_HZ))
 }
@@ -27,7 +27,7 @@ pub(super) const fn ct(ticks: u64) -> Duration {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Timing {
     pub(super) cycle: Duration,
-    /// The cycle in ticks of the clock, which is the time base of the CSMA layer.
+    /// The wake-up cycle in ticks of the clock ([`CLOCK_HZ`]).
     pub(super) cycle_ticks: u64,
     /// ContikiMAC: pause between two assessments of a wake-up.
     pub(super) pause: Duration,
@@ -35,9 +35,9 @@ pub(crate) struct Timing {
     pub(super) look: Duration,
     /// Longest time for which a receiver waits for a frame after it detected energy.
     pub(super) listen: Duration,
-    /// Number of consecutive clear assessments that do not yet end the listening.
+    /// Greatest number of consecutive clear assessments after which the receiver stays on.
     pub(super) silent_looks: u8,
-    /// Number of assessments without the start of a frame that do not yet end the listening.
+    /// Fast sleep: greatest number of assessments without a frame's start that keep it on.
     pub(super) fruitless_looks: u8,
     /// Longest wait for an announced frame.
     pub(super) burst: Duration,
@@ -47,7 +47,7 @@ pub(crate) struct Timing {
     pub(super) strobe: Duration,
     /// As `strobe`, for a receiver that is awake or whose phase is known.
     pub(super) locked_strobe: Duration,
-    /// Time by which the sender starts before a neighbour's phase.
+    /// Time between the sender's start and the neighbour's expected wake-up.
     pub(super) guard: Duration,
     /// Gap between two strobes, as in [`Strobe`](crate::Strobe).
     pub(super) gap: Duration,
@@ -100,7 +100,8 @@ impl Timing {
         .of_method(config.method, cycle_rt)
     }
 
-    /// Replaces the times in which X-MAC differs from ContikiMAC; LPP detects frames as X-MAC does.
+    /// Returns ContikiMAC's times with the values of `method` where they differ. LPP uses those of
+    /// X-MAC.
     fn of_method(self, method: Method, cycle_rt: u64) -> Self {
         match method {
             Method::CxMac => Timing {

@@ -33,8 +33,8 @@ pub(super) fn len(config: &DutyConfig) -> usize {
     }
 }
 
-/// Writes the header before a payload of `payload_len` bytes to `area`, the part of the frame after
-/// the MAC header. Returns the least length of that part.
+/// Writes the header, and any padding, around a payload of `payload_len` bytes to `area`, the part
+/// of the frame after the MAC header. Returns the bytes of `area` that the frame uses.
 pub(super) fn write(
     config: &DutyConfig,
     addresses: (Address, Address),

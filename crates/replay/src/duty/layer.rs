@@ -101,7 +101,8 @@ mod tests {
         (draws[0].as_millis(), draws[draws.len() - 1].as_millis())
     }
 
-    /// Contiki's csma.c: cycles of 125 ms in ticks of 7.8 ms, the last one excluded.
+    /// Contiki's csma.c draws the delay in ticks of 7.8 ms, from one cycle (125 ms) to a multiple
+    /// of the cycle, which is excluded.
     #[test]
     fn delays_before_a_repetition() {
         for release in [Release::Contiki25, Release::Contiki27] {

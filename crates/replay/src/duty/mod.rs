@@ -175,7 +175,7 @@ impl Duty {
         }
     }
 
-    /// Advances X-MAC: the receiver is on for one strobe's time before the first strobe.
+    /// Advances a frame of X-MAC. Before the first strobe, the receiver is on for a strobe period.
     fn advance_xmac(&mut self, now: Instant, target: &Target) -> Move {
         match self.stage {
             Stage::Invited { .. } => Move::Send { cca: false },
@@ -362,7 +362,8 @@ impl Duty {
         }
     }
 
-    /// Handles a probe of `src`. Returns whether the frame is sent now: for `src`, or a broadcast.
+    /// Handles a probe of `src`. Returns whether to send the waiting frame now, because `src` is
+    /// its destination or because it is a broadcast.
     fn on_probe(&mut self, src: Address, target: &Target) -> bool {
         let Stage::Awaiting { until } = self.stage else {
             return false;

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
     use crate::{DutyConfig, Method, Release};
 
-    /// Microseconds of a tick of the clock; this node's ticks begin with the run.
+    /// Duration of a tick of the clock in microseconds; tick 0 of this node is at time zero.
     const TICK_US: u64 = 7_812;
 
     fn timing() -> Timing {
@@ -102,8 +102,8 @@ mod tests {
         (at.as_micros() + TICK_US / 2) / TICK_US
     }
 
-    /// cxmac.c, cpowercycle: one tick of sixteen. The timer is restarted when it fires, so one late
-    /// timer shifts all later ones.
+    /// cxmac.c, cpowercycle: the receiver is on for one tick of sixteen. The timer restarts when it
+    /// fires, so one late timer shifts all later ones.
     #[test]
     fn a_node_that_has_sent_wakes_up_at_other_times() {
         let timing = timing();

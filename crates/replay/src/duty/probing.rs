@@ -65,7 +65,7 @@ impl Probing {
         self.is_off
     }
 
-    /// Switches the radio off after a frame was received or sent, or on because another one waits.
+    /// Switches the radio on because a frame waits, or off after a frame was received or sent.
     pub(super) fn switch(&mut self, on: bool) {
         self.is_off = !on;
     }
@@ -137,8 +137,8 @@ mod tests {
         Timing::of(&DutyConfig::of(Method::Lpp, Release::Contiki25))
     }
 
-    /// Runs a cycle with a probe, or a busy channel instead, 3 ms after its start, and the
-    /// listening. Returns when the next cycle begins.
+    /// Runs a cycle: after 3 ms the probe is sent or the channel is busy, and then the node
+    /// listens. Returns when the next cycle begins.
     fn cycle(probing: &mut Probing, channel: Channel, waits: bool) -> u64 {
         let timing = timing();
         let mut rng = Rng::new(5);

@@ -66,7 +66,7 @@ impl Receiver {
         }
     }
 
-    /// Advances the cycle and returns a job for the radio, which must be done. `waits` is whether a
+    /// Advances the cycle. Returns the job that the radio must do now, if any. `waits` is whether a
     /// frame waits for a probe.
     pub(super) fn poll(
         &mut self,
@@ -136,7 +136,7 @@ impl Receiver {
         }
     }
 
-    /// LPP: handles that no frame waits any longer.
+    /// LPP: switches the radio off, because no frame waits for a probe any longer.
     pub(super) fn on_sent(&mut self) {
         if let Receiver::Lpp(probing) = self {
             probing.switch(false);

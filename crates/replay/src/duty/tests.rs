@@ -1,4 +1,4 @@
-//! The phases of neighbours, and the receiver during transmissions.
+//! Tests of the neighbours' phases, and of the receiver during transmissions.
 
 use super::*;
 

@@ -173,10 +173,10 @@ impl Wake {
     }
 }
 
-/// Duration of an assessment, 8 symbols, which is part of the interval of assessments.
+/// Duration of an assessment: 8 symbols. The interval [`Timing::look`] includes it.
 const ASSESSMENT: Duration = Duration::from_micros(redpoll_wire::ieee802154::timing::CCA_US);
 
-/// Returns whether an assessment is later than two assessments and their pauses take.
+/// Returns whether an assessment that was due at `due` is more than two intervals late.
 fn is_late(due: Instant, now: Instant, timing: &Timing) -> bool {
     now > due + timing.look.times(2)
 }

@@ -68,7 +68,7 @@ impl Cubic {
 
     /// Returns ssthresh after a loss with `flight` bytes in flight.
     pub(super) fn on_loss(&mut self, flight: u32, cwnd: u32) -> u32 {
-        // RFC 9438 §4.7: a flow that reached less than before leaves room to others.
+        // RFC 9438 §4.7: a flow whose window was smaller than at the last loss releases bandwidth.
         self.w_max = match cwnd < self.w_max {
             true => tenths(cwnd, 10 + BETA_TENTHS) / 2,
             false => cwnd,
@@ -84,7 +84,7 @@ impl Cubic {
         self.by_timeout = true;
     }
 
-    /// Starts a new stage, because the window is as after a pause.
+    /// Ends the stage after a pause; the next acknowledgment starts a new one.
     pub(super) fn on_idle(&mut self) {
         self.epoch = None;
     }
@@ -109,7 +109,7 @@ impl Cubic {
         if self.at(epoch, t, acked.mss) < estimate {
             return estimate.max(acked.cwnd);
         }
-        // RFC 9438 §4.2 to §4.5: towards the curve one round trip later.
+        // RFC 9438 §4.2 to §4.5: cwnd grows towards the curve's value one round trip later.
         let later = self.at(epoch, t.wrapping_add(acked.srtt_ms), acked.mss);
         let most = acked.cwnd.saturating_add(acked.cwnd / 2);
         let way = u64::from(later.clamp(acked.cwnd, most).wrapping_sub(acked.cwnd));
@@ -225,8 +225,8 @@ mod tests {
         assert!(near(cwnd, 130), "{cwnd}: 0.4 (8.4 - 4.2)³ above");
     }
 
-    /// With four segments and 100 ms, the curve would need 1.4 s for the growth that Reno has in
-    /// four round trips. So the estimate counts: 9/17 of a segment per round trip.
+    /// With four segments and a round trip of 100 ms, the curve would need 1.4 s for Reno's growth
+    /// in four round trips. So W_est counts: 9/17 of a segment per round trip.
     #[test]
     fn small_windows_grow_as_renos_would() {
         let mut cubic = Cubic::default();

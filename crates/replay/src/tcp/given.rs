@@ -50,12 +50,12 @@ pub struct CongestionUpdate {
     /// Bytes of new data that were acknowledged now.
     pub acked: u32,
     pub window: CongestionWindow,
-    /// The window after the event by RFC 5681.
+    /// The window that RFC 5681 sets after the event.
     pub usual: CongestionWindow,
 }
 
 /// Congestion control from outside of the engine, for any number of connections. An implementation
-/// must not use the connection, because the calls occur during its own calls.
+/// must not use a connection, because the engine calls it while it processes that connection.
 pub trait GivenCongestion: Sync {
     /// Starts a connection with the choice of
     /// [`CongestionChoice::given`](super::CongestionChoice::given) for `place`. Returns the number

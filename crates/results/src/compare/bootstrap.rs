@@ -121,7 +121,8 @@ mod tests {
         (0..n).map(|_| 10.0 + normal(rng)).collect()
     }
 
-    /// Returns how many of a hundred pairs of equal distributions have an interval without zero.
+    /// Draws a hundred pairs of samples of `n` values from one distribution. Returns the number of
+    /// pairs whose interval of the difference excludes zero.
     fn wrong(n: usize) -> u32 {
         let mut rng = Rng::named(7, "samples");
         let differs = |rng: &mut Rng| {

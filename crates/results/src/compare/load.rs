@@ -24,8 +24,8 @@ impl Side {
 }
 
 /// Loads the runs of a result: a result folder, a folder of result folders, a JSON file of one
-/// result or a list, or the results file of a sweep or study. For a folder of many, `step` receives
-/// the numbers of read and of all reports.
+/// result or a list, or the results file of a sweep or study. For a folder, `step` receives the
+/// number of reports read so far and the number of all reports.
 pub fn load(path: &Path, step: &dyn Fn(usize, usize)) -> Result<Side, Problem> {
     let mut side = Side::default();
     let meta = path.metadata().map_err(|error| Problem::io(path, error))?;
@@ -108,12 +108,12 @@ fn is_sqlite(path: &Path) -> Result<bool, Problem> {
 
 fn sweep(path: &Path, side: &mut Side) -> Result<(), Problem> {
     let wrong = |error: &dyn std::error::Error| Problem::other(path, error);
-    // The runs of the program that last wrote to the file.
+    // Only the runs of the program version that last wrote to the file.
     let results = Results::of_latest(path).map_err(|error| wrong(&error))?;
     let all = results.all().map_err(|error| wrong(&error))?;
     for (case, seed, run) in all {
         let mut value = run.report().clone();
-        // The seed of a study's report is that of its run.
+        // The seed with which the run is stored.
         value["seed"] = seed.into();
         if let Some(report) = Report::of(value) {
             side.add(case, report);

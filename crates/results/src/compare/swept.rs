@@ -75,8 +75,9 @@ pub(crate) fn swept<'n>(points: &[Point<'n>]) -> Vec<&'n str> {
     keys
 }
 
-/// Returns pairs of cases of two sweeps over the same keys with equal values of these keys, each
-/// with a name of the other differences. Returns none if the swept keys differ or no key is swept.
+/// Pairs the cases of two sweeps over the same keys that have equal values of these keys. The name
+/// of a pair has these values and the other settings of both cases. Returns no pairs if the swept
+/// keys differ or no key is swept.
 pub(super) fn pairs(a: &[String], b: &[String]) -> Vec<(String, [usize; 2])> {
     let [of_a, of_b] = [a, b].map(|names| -> Vec<Point<'_>> {
         let points = names.iter().map(|name| Point::of(name));

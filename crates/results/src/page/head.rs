@@ -20,7 +20,7 @@ pub struct Diagnosis {
 /// A connection of a capture.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Connection {
-    /// The ends, and the carried bytes.
+    /// Endpoints of the connection and number of bytes that it carried, as text.
     pub what: String,
     /// The causes, the most costly one first.
     pub causes: Vec<Cause>,
@@ -158,7 +158,8 @@ fn verdict(page: &mut String, report: &Report, diagnosis: Option<&Diagnosis>) {
     }
 }
 
-/// Returns the command that repeats the run. A scenario that is not built in stands for its file.
+/// Returns the command that repeats the run. It names a scenario that is not built in by a file
+/// `NAME.toml`.
 fn command(report: &Report) -> String {
     let scenario = report.scenario();
     let is_built_in = BUILT_IN.iter().any(|it| it.name == scenario);

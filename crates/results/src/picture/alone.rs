@@ -54,7 +54,7 @@ fn outlined(svg: &str) -> String {
         let parts = after.split_once('>');
         let parts = parts.and_then(|(tag, after)| Some((tag, after.split_once("</text>")?)));
         let Some((tag, (text, after))) = parts else {
-            // A text without an end, which no picture of this program has.
+            // The tag is not closed, which does not occur in this program's pictures.
             rest = after;
             continue;
         };

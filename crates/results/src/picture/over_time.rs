@@ -17,7 +17,7 @@ const NODES: usize = 6;
 /// Greatest number of lines with a colour each; with more, the lines of a flow or node share a
 /// colour and differ in dashes.
 const HUES: usize = 6;
-/// The slow start threshold before the first loss, which is infinite.
+/// Value of the slow start threshold that stands for infinity, as before the first loss.
 const NO_THRESHOLD: f64 = 65_535.0;
 
 /// Kind, name and ends of the flow or node of a row.
@@ -164,7 +164,7 @@ impl Found {
         Ok(())
     }
 
-    /// Returns the `most` busiest of a kind, and the number of all.
+    /// Returns the `most` busiest flows or nodes (`kind`), and the number of all of that kind.
     fn busiest(&self, kind: &str, most: usize) -> (Vec<&Key>, usize) {
         let mut kept: Vec<&Key> = self.order.iter().filter(|key| key.0 == kind).collect();
         let all = kept.len();

@@ -172,7 +172,8 @@ impl<'n> FirstAxis<'n> {
     }
 }
 
-/// Returns the numbers of values with the same unit, or with units of time, and the unit.
+/// Parses values that have the same unit, or units of time. Returns their numbers in the unit of
+/// the first value, and this unit.
 fn numbers<'v>(values: &[&'v str]) -> Option<(Vec<f64>, &'v str)> {
     let split = |value: &&'v str| -> Option<(f64, &'v str)> {
         let unit = value.trim_start_matches(|c: char| c.is_ascii_digit() || ".-".contains(c));

@@ -61,7 +61,7 @@ pub fn read(path: &Path, columns: &[&str], mut each: impl FnMut(Row)) -> Result<
     Ok(())
 }
 
-/// Converts a text of a CSV file.
+/// Converts a field of a CSV file; an empty field is a missing value.
 fn parse(text: &str) -> Option<Cell> {
     if text.is_empty() {
         return None;

@@ -99,7 +99,7 @@ mod tests {
             ("drops.radio.collision", Some("1")),
             ("energy.instructions", Some("1")),
             ("recovery.round_trip_ms", Some("ms")),
-            // A name without a unit's ending, and that is not a declared count, has no unit.
+            // A name that neither ends in a unit nor is a declared count has no unit.
             ("latency", None),
             ("energy.ms", None),
         ] {

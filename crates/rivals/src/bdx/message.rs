@@ -94,7 +94,7 @@ const FILE: &[u8] = b"image";
 impl Message<'_> {
     pub(super) fn write(&self) -> Datagram {
         let mut out = Datagram::EMPTY;
-        // A separate session, with no addresses in the header.
+        // No addresses in the header; session 1, without security flags.
         out.put(&[0, 1, 0, 0]);
         out.put(&self.counter.to_le_bytes());
         let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
@@ -200,7 +200,7 @@ fn body(protocol: u16, opcode: u8, mut rest: &[u8]) -> Option<Body<'_>> {
         },
         (BDX, 0x11 | 0x12) => {
             let counter = u32::from_le_bytes(take(&mut rest)?);
-            // Only the last block may be empty: a transfer of empty blocks would not end.
+            // Only the last block may be empty; otherwise a transfer might never end.
             let is_last = opcode == 0x12;
             if rest.len() > super::BLOCK_MAX || rest.is_empty() && !is_last {
                 return None;

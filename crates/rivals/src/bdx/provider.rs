@@ -78,7 +78,7 @@ impl Provider {
         }
     }
 
-    /// Replaces the previous transfer by another. An impossible request is not answered.
+    /// Starts a transfer, which replaces the previous one. Ignores a request that cannot be met.
     fn begin(&mut self, block: u16, offset: u32, message: &Message<'_>) {
         let block = block.min(self.config.block).min(super::BLOCK_MAX as u16);
         let begin = u64::from(offset);

@@ -27,7 +27,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// Requests an image from `offset` on, which is below 2^32.
+    /// Requests an image from byte `offset` on. `offset` is below 2^32.
     pub fn new(now: Instant, config: Config, mut rng: Rng, offset: u64) -> Receiver {
         let id = rng.next_u32() as u16;
         let block = config.block.min(super::BLOCK_MAX as u16);

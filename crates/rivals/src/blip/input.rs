@@ -82,7 +82,8 @@ impl Blip {
         }
     }
 
-    /// Returns the acknowledgment of a segment; it counts a FIN without data even if out of order.
+    /// Returns the kind of acknowledgment of a segment. Without the correction `fin`, it covers a
+    /// FIN without data even if the FIN is out of order.
     fn ack_of(&self, seg: &Segment<'_>) -> u8 {
         let more = seg.flags.fin() && seg.payload.is_empty() && !self.config.corrections.fin;
         if more { FIN_ACK } else { LATE_ACK }

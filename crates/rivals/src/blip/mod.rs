@@ -17,7 +17,7 @@ use redpoll_wire::tcp::Flags;
 
 use crate::{Body, Out, Protocol};
 
-/// The period of BLIP's clock: 512 of 1,024 parts of a second.
+/// The period of BLIP's clock: 512 binary milliseconds (1/1,024 s).
 const TICK: Duration = Duration::from_millis(500);
 /// TCPLIB_2MSL: ticks between FINs, and of FIN-WAIT-2.
 const FIN_TICKS: u8 = 4;
@@ -34,10 +34,10 @@ const LONGEST: usize = 1_220;
 
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Corrections {
-    /// The counter of timer-driven sends restarts with each acknowledgment of new data. Without
-    /// this correction a connection ends with the seventh.
+    /// An acknowledgment of new data resets the counter of timer-driven sends. Without this
+    /// correction, a connection ends at its seventh timer-driven send in total.
     pub counter: bool,
-    /// A retransmitted SYN has its own sequence number, instead of the next one.
+    /// A retransmitted SYN keeps its sequence number; BLIP uses the number after it.
     pub syn: bool,
     /// A write sends only new data. Without this correction it also retransmits all data in flight.
     pub write: bool,
@@ -53,7 +53,7 @@ pub struct Corrections {
     pub old: bool,
     /// A closed window is probed with one byte for as long as the peer answers.
     pub probe: bool,
-    /// The timer retransmits a SYN-ACK, and only a SYN-ACK answers a SYN.
+    /// The timer retransmits SYN-ACKs. In SYN-SENT only a SYN-ACK opens the connection.
     pub handshake: bool,
     /// A FIN is accepted also with data and in FIN-WAIT-2; a retransmitted FIN is unchanged.
     pub fin: bool,
@@ -224,7 +224,7 @@ pub struct Control {
     retx: u8,
     /// Number of timer-driven sends. With the correction `counter`, an ACK of new data clears it.
     count: u8,
-    /// Segments that acknowledged nothing.
+    /// Number of segments that acknowledged no new data.
     duplicates: u8,
     /// Whether an acknowledgment has been sent for a segment out of order.
     ack_sent: bool,

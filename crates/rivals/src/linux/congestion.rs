@@ -13,9 +13,9 @@ pub(super) struct Window {
     ssthresh: u32,
     /// Acknowledged segments since the window last grew.
     count: u32,
-    /// State of CUBIC: the window before the last loss, the start of the present time between
-    /// losses, the time at which the window will have this size again (in milliseconds from this
-    /// start), and the window that Reno would have.
+    /// State of CUBIC: the window before the last loss, the start of the epoch since this loss, K
+    /// (the milliseconds from this start until the window has its previous size), and the window
+    /// that Reno would have.
     last_max: u32,
     epoch: Option<Instant>,
     k: u64,
@@ -109,7 +109,7 @@ impl Window {
         self.count = 0;
     }
 
-    /// Handles the loss of a segment that acknowledgments indicate.
+    /// Handles a segment loss that acknowledgments indicate.
     pub(super) fn on_loss(&mut self) {
         self.reduce();
         self.cwnd = self.ssthresh;

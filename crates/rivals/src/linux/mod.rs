@@ -93,8 +93,8 @@ pub struct Control {
     rcv: Receiver,
     cc: Window,
     rtt: Rtt,
-    /// Expiry of the retransmission timer; `probe_at`: of the probe; `wait_until`: of the last
-    /// wait.
+    /// Expiry of the retransmission timer; `probe_at`: of the probe timer; `wait_until`: of
+    /// TIME-WAIT or an orphan's FIN-WAIT-2.
     rto_at: Option<Instant>,
     probe_at: Option<Instant>,
     wait_until: Option<Instant>,

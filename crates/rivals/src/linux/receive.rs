@@ -77,7 +77,8 @@ impl Receiver {
         self.ack_due = true;
     }
 
-    /// Handles a read: an ACK is due for more than a segment, and for pushed data if all were read.
+    /// Handles a read. An ACK is due for more than a segment of unacknowledged data, or for pushed
+    /// data after the application has read all data.
     pub(super) fn on_read<B: Bytes>(&mut self, body: &Body<B>) {
         let since = (self.nxt - self.acked) as usize;
         if since > self.mss || since > 0 && self.pushed && body.rx.is_empty() {
@@ -150,7 +151,7 @@ impl Linux {
         let room = c.rcv.window(body);
         let in_window = seg.seq <= c.rcv.nxt + u32::from(room) && seg.end() >= c.rcv.acked;
         if seg.flags.rst() {
-            // RFC 5961 §3.2: only RCV.NXT resets; other numbers in the window get an ACK.
+            // RFC 5961 §3.2: only a RST at RCV.NXT resets; others in the window get an ACK.
             if seg.seq == c.rcv.nxt {
                 let is_over = c.state == State::TimeWait;
                 c.end(body, (!is_over).then_some(Error::Reset));
@@ -160,7 +161,7 @@ impl Linux {
             return;
         }
         if seg.flags.syn() {
-            // This end's segment was lost, or an attacker guesses.
+            // The peer repeats its SYN because the answer was lost, or an attacker sends SYNs.
             match c.state {
                 State::SynReceived => c.snd.syn_due = true,
                 _ => c.rcv.ack_due = true,

@@ -200,7 +200,7 @@ impl Linux {
         if c.snd.probe_due {
             c.snd.probe_due = false;
             return Some(match room.min(len) {
-                // An old byte, whose acknowledgment contains the window.
+                // A probe with an acknowledged byte: the peer answers with its window.
                 0 => Out::new(ACK, first - 1, c.rcv.nxt, window),
                 cut => {
                     let is_last = nxt + len as u32 == end;

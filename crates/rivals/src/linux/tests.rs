@@ -155,7 +155,7 @@ fn pieces_of_one_segment_leave_8_bytes_each_time() {
     assert_eq!(sent[1].0 - sent[0].0, 100, "with the acknowledgment");
 }
 
-/// Pieces that are written one by one fit into segments as long as acknowledgments arrive in time.
+/// A write is a segment of its own if the previous segment is acknowledged before the write.
 #[test]
 fn writes_of_39_bytes_are_joined_only_when_acknowledgments_are_late() {
     let config = LinuxConfig {

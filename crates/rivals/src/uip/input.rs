@@ -169,7 +169,7 @@ impl Uip {
 fn on_closing<B: Bytes>(c: &mut Control, body: &mut Body<B>, seg: &Segment<'_>, acked: bool) {
     let (was, fin, taken) = (c.state, seg.flags.fin(), taken_of(seg));
     c.rcv_nxt += taken;
-    // Data that arrive with the acknowledgment of the FIN count, and are not answered.
+    // Data that arrive with the acknowledgment of the FIN advance `rcv_nxt`, but get no ACK.
     let goes_on = was == State::FinWait1 && acked && !fin;
     if taken > 0 && !goes_on {
         c.due |= ACK;

@@ -177,8 +177,8 @@ impl Control {
             self.finish(State::FinWait1);
             self.timer.on_sent(now);
         }
-        // The timer forgets a retransmission, too: it restarts, and takes the next acknowledgment
-        // as a sample.
+        // uIP also clears the retransmission count here. The timer then takes the next
+        // acknowledgment as a sample, even that of a retransmitted segment.
         self.timer.again = 0;
     }
 

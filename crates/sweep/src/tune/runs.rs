@@ -15,7 +15,7 @@ pub struct Runs<'a> {
     objections: usize,
 }
 
-/// Runs jobs that have no stored result, and stores their results. The text says what they are for.
+/// Runs jobs that have no stored result, and stores their results. The text names the jobs.
 pub type Conduct<'a, E> = dyn FnMut(&str, &[Job]) -> Result<(), E> + 'a;
 
 pub struct Tuned {

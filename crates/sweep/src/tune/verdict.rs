@@ -78,7 +78,7 @@ pub struct Neighbour {
 /// The reason why the search found no better point.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Bound {
-    /// A limit: this neighbour would be better, and violates it.
+    /// This neighbour has a better optimised figure, but violates these limits.
     Limit {
         limits: Vec<String>,
         neighbour: usize,
@@ -89,8 +89,8 @@ pub enum Bound {
         /// The end at which the parameter is.
         side: Side,
     },
-    /// This neighbour is within the limits in the mean, and any disadvantage is within the spread
-    /// of the seeds. The search could not distinguish both points, or its margin excluded this one.
+    /// This neighbour is within the limits in the mean, and is not worse by more than the spread
+    /// of the seeds. The search could not distinguish the points, or its margin excluded this one.
     Alike { neighbour: usize },
 }
 

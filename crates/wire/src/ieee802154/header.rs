@@ -84,8 +84,9 @@ impl FrameHeader {
     ///
     /// # Errors
     /// [`Error::Truncated`]; [`Error::Reserved`] for reserved frame types, versions and addressing
-    /// modes, and for a PAN ID compression without anything to compress; [`Error::Unsupported`] for
-    /// header formats of the 2015 edition.
+    /// modes, and for PAN ID compression with one address in versions 0 and 1;
+    /// [`Error::Unsupported`] for multipurpose, fragment and extended frames, and for frames of
+    /// version 2 with information elements or without a sequence number.
     pub fn parse(frame: &[u8]) -> Result<(FrameHeader, &[u8]), Error> {
         let mut input = Reader::new(frame);
         let fcf = input.u16_le()?;

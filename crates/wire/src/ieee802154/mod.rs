@@ -24,5 +24,5 @@ pub use header::{DATA_REQUEST, FrameHeader, FrameType, imm_ack, set_frame_pendin
 
 /// The PAN id that every PAN accepts (§7.2.6).
 pub const BROADCAST_PAN: u16 = 0xffff;
-/// Bytes of the frame check sequence behind every frame (§7.2.10).
+/// Bytes of the frame check sequence at the end of every frame (§7.2.10).
 pub const FCS_LEN: usize = 2;

@@ -1,6 +1,6 @@
 //! Timings of the 2.4 GHz O-QPSK PHY and of the MAC above it, in microseconds.
 //!
-//! IEEE 802.15.4-2015 §12 (62.5 thousand symbols a second, 4 bits each),
+//! IEEE 802.15.4-2015 §12 (62,500 symbols per second, 4 bits each),
 //! §8.4 (MAC constants) and §11.3 (PHY constants).
 
 /// One symbol.

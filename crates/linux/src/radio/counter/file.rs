@@ -40,7 +40,7 @@ pub enum CounterFileError {
     System(#[from] io::Error),
 }
 
-/// An open file: the seam at which tests let each call fail.
+/// An open file. Tests implement this trait to make each call fail.
 pub trait Storage {
     /// Returns the number of names that the file has.
     fn names(&self) -> io::Result<u64>;

@@ -10,7 +10,7 @@ use redpoll_stack::mac::security::Security;
 
 pub use file::{CounterFile, CounterFileError};
 
-/// Writes a frame counter to where it outlives this process.
+/// Stores a frame counter so that it outlives this process.
 pub type Store = Box<dyn FnMut(u32) -> io::Result<()>>;
 
 /// Wait after the first failed attempt; it doubles with each further failure.

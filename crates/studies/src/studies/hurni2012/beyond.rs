@@ -1,4 +1,4 @@
-//! Redpoll's TCP over the same chain.
+//! Redpoll's TCP over the paper's chain.
 
 use super::scenes::{
     ALL, LPP, MACS, aside, beside, beyond as ours, beyond_by_default, bytes, case, greatest, least,

@@ -1,4 +1,4 @@
-//! The two caches from which the paper's cache was developed, over the same chain.
+//! The two caches from which the paper's cache was developed, over the paper's chain.
 
 use super::beyond::{BYTES, received};
 use super::scenes::{

@@ -91,8 +91,8 @@ pub const SOURCES: [Source; 5] = [
             ("mac.link_retry_pause", "100586 us"),
         ],
     },
-    // 10,000 to 11,000 binary milliseconds. A router forwards each node's DAO separately, at most
-    // 256 ms after the first DAO arrived.
+    // TinyRPL sends a DAO every 10,000 to 11,000 binary milliseconds. A router forwards each
+    // node's DAO separately, at most 256 ms after the first DAO arrived.
     Source {
         name: "a DAO every ten seconds",
         keys: &[
@@ -110,7 +110,8 @@ pub const SOURCES: [Source; 5] = [
             ("border.serial_turn", "0 ms"),
         ],
     },
-    // TinyOS forwards packets from Linux unchanged. Here the headers have 8 bytes instead of 48.
+    // TinyOS forwards packets from Linux unchanged. Here, RPL's headers add 8 bytes to a packet
+    // without a tunnel, and 48 bytes with a tunnel.
     Source {
         name: "no outer headers",
         keys: &[("rpl.tunnels", "false")],

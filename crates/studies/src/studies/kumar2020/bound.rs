@@ -13,9 +13,9 @@ const FULL: f64 = 127.0;
 /// Bytes of the frames of a segment of 462 bytes, including timestamps, check sequences and the
 /// profile's MAC headers of 15 bytes.
 const SEGMENT: [f64; 5] = [127.0, 124.0, 124.0, 124.0, 98.0];
-/// Bytes of the frame of its acknowledgment.
+/// Bytes of the frame of the segment's acknowledgment.
 const ACKNOWLEDGMENT: f64 = 50.0;
-/// Bytes of the segment's payload; `TCP_HEADER` is the length of its TCP header with options.
+/// Bytes of the segment's payload; `TCP_HEADER`: bytes of the TCP header with options.
 const PAYLOAD: f64 = 462.0;
 const TCP_HEADER: f64 = 32.0;
 

@@ -80,7 +80,7 @@ pub fn figure_3a() -> Figure {
     figure
 }
 
-/// Sets buffers that do not limit: four segments of the largest size.
+/// Sets buffers for four segments of the largest size, so that they do not limit the goodput.
 fn wide(case: Case) -> Case {
     case.with(&[
         ("tcp.send_buffer", "3200 B"),
@@ -350,7 +350,8 @@ struct Rival {
     multihop: f64,
 }
 
-/// Payload of a segment in one frame, which has room for 72 bytes; `tcp.send_buffer` starts at 64.
+/// Payload of a segment in one frame. A frame has room for 72 bytes, but the send buffer, which
+/// holds one segment, has at least 64.
 const ONE_FRAME_MSS: &str = "64 B";
 
 const RIVALS: [Rival; 4] = [
@@ -381,7 +382,7 @@ const RIVALS: [Rival; 4] = [
 ];
 
 impl Rival {
-    /// Returns TCPlp's node with that window. Only the first stack delays ACKs like TCPlp.
+    /// Returns TCPlp's node with a window of one segment. Only the first stack delays ACKs.
     fn case(&self, hops: u32) -> Case {
         let case = tcplp(line(hops).set("tcp.mss", self.mss));
         let payload = case.scenario().map_or(0, |it| it.tcp.payload_bytes());

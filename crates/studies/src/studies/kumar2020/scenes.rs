@@ -184,8 +184,8 @@ pub fn day_of_both() -> Case {
         name: "day-of-both".into(),
         text: format!("{OFFICE}{BOTH}{INTERFERERS}"),
     };
-    // At its original position two routers are equally good, and the nodes next to it would select
-    // different ones.
+    // At the original position of leaf-14, two routers are equally good parents. The two nodes at
+    // that position would select different parents.
     Case::new(scene)
         .with(SLEEPY)
         .set("nodes.leaf-14.position", r#"["46 m", "2 m"]"#)

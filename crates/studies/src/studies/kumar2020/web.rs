@@ -52,7 +52,8 @@ fn sleep(case: Case, how: &str) -> Case {
     }
 }
 
-/// Returns the paper's link, without `poll.interval` for the policy `base`, which does not use it.
+/// Sets the paper's link in `case`. Removes `poll.interval` if the sleep policy `how` is `base`,
+/// which does not use it.
 fn link(case: Case, how: &str) -> Case {
     let case = tcplp(case);
     match how {

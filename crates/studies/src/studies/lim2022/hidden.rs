@@ -31,7 +31,7 @@ pub fn figure_1() -> Figure {
              calculated from the geometry alone: four by four nodes, 40 m apart, interference up \
              to 100 m.",
         );
-    // The border router is node 0 in the corner, so node 5 is one step from the two nearest edges.
+    // Node 0 is in a corner of the grid, and node 5 is diagonally next to it.
     for range_m in RANGES {
         let count = hidden(5, f64::from(range_m)) as f64;
         let entry = figure.known(At::new("geometry", range_m), HIDDEN, count);

@@ -195,7 +195,7 @@ pub const SOURCES: [Source; 3] = [
     },
 ];
 
-/// A rejected way to make frames as long as Contiki's: it makes them longer than those.
+/// A rejected way to make frames as long as Contiki's: with it, the frames are longer.
 pub const ADDRESSES: Source = Source {
     name: "addresses of 8 bytes",
     keys: &[("mac.addresses", "extended")],

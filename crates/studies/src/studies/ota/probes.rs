@@ -1,4 +1,4 @@
-//! Charge and frames that the transfer of the image takes.
+//! Charge and frames that the transfer of the image costs.
 
 use redpoll_base::{Duration, Instant};
 use redpoll_sim::{Report, World};

@@ -110,7 +110,7 @@ pub fn faster_than_parents(run: &Run) -> Reading {
     Ok(nodes.iter().filter(is_faster).count() as f64)
 }
 
-/// Returns the mean over the whole minutes from the tenth on, while all nodes are active.
+/// Returns the mean of the readings `at` the minutes from the tenth on, while all nodes are active.
 pub fn since_ten(progress: &Progress, at: fn(&Progress, u32) -> Reading) -> Reading {
     let minutes = 10..=all_active(progress)? as u32;
     let values: Vec<f64> = minutes

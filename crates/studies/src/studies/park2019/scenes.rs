@@ -358,10 +358,10 @@ pub fn line_of_both() -> Case {
     })
 }
 
-/// The rule by which the border router decides when a packet crosses it.
+/// The rule by which the border router decides when it forwards a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AtBorder {
-    /// No rule: packets cross at once.
+    /// No rule: it forwards packets at once.
     Unruled,
     /// TAiM, with the D_init of the other figures.
     Taim,

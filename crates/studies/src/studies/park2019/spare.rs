@@ -174,8 +174,8 @@ fn over(what: f64, run: &Run) -> Reading {
     }
 }
 
-/// Returns segments into the mesh per packet. The border router forwards the server's segments
-/// unchanged, or in pieces of its own.
+/// Returns the number of segments that enter the mesh per delivered packet. The border router
+/// forwards the server's segments unchanged, or divides them into pieces.
 fn segments(run: &Run) -> Reading {
     let pieces = run.number("/spare/pieces");
     let all = pieces.or_else(|_| run.flow_sum(DOWN, "/segments_sent"))?;

@@ -4,7 +4,7 @@ use super::read::{ABORTS, GOODPUT, WHOLE, aborts, goodput, short, whole};
 use super::scenes::{By, Leaf, Transfer};
 use redpoll_experiments::{At, Figure};
 
-/// Bytes of a transfer: fewer than the image, because goodput is even.
+/// Bytes of a transfer: fewer than the image, because the goodput is constant over time.
 const BYTES: u64 = 100_000;
 
 pub fn figure(lost: u32) -> Figure {
