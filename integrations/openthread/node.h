@@ -35,7 +35,7 @@ struct settings {
 
 struct tcp {
     const char *name;
-    /* Called once, before the other functions, which return 0 or a negative number. */
+    /* Called once, before the other functions. An int is 0, or negative on failure. */
     int (*begin)(const struct settings *settings);
     int (*serve)(uint16_t port);
     /* Opens the node's one outgoing connection. */
@@ -62,7 +62,7 @@ void bulk_init(void);
 void bulk_on_room(void);
 /* The outgoing connection failed. */
 void bulk_on_lost(const char *reason);
-/* The peer has closed the outgoing connection after all bytes. */
+/* The peer has closed the outgoing connection. */
 void bulk_on_closed(void);
 /* Bytes of an incoming connection from a peer. */
 void bulk_on_bytes(const otIp6Address *peer, const uint8_t *bytes, size_t len);

@@ -171,7 +171,7 @@ static bool accept_one(void)
     return false;
 }
 
-/* Reads all bytes of an incoming connection. Returns whether there were any, or its end. */
+/* Reads all bytes of an incoming connection. Returns whether bytes or the end have arrived. */
 static bool read_all(int i)
 {
     uint8_t bytes[1024];

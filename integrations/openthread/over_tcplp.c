@@ -92,8 +92,8 @@ static void on_disconnected(otTcpEndpoint *endpoint, otTcpDisconnectedReason rea
                                                                     : "reset");
 }
 
-/* Makes a connection ready. An endpoint in the state TIME-WAIT is used again, as in OpenThread's
- * console. */
+/* Prepares an endpoint for a new connection. Reuses an endpoint in TIME-WAIT, as OpenThread's
+* console does. */
 static int renew(struct connection *it)
 {
     otTcpEndpointInitializeArgs args = {

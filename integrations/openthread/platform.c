@@ -1,8 +1,8 @@
 /* OpenThread as a module of Redpoll's simulator: the platform layer over redpoll_module.h.
  *
  * The simulated radio performs CSMA-CA, waits for acknowledgements, filters addresses and matches
- * sources. OpenThread performs retries and security. There is no CSL, no TREL and no reset. bulk.c has
- * an application over Redpoll's TCP or OpenThread's own. */
+ * sources. OpenThread performs retries and security. There is no CSL, no TREL and no reset. The
+ * application in bulk.c runs over Redpoll's TCP, or over OpenThread's TCP or CoAP. */
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>

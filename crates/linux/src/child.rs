@@ -37,7 +37,7 @@ impl Companion {
     /// Longest time for a process to end after SIGTERM and SIGHUP, before SIGKILL.
     const PATIENCE: Duration = Duration::from_secs(2);
 
-    /// Starts the program, with no signal blocked. It gets a SIGHUP if this process ends first.
+    /// Starts the program with no signal blocked. The program gets a SIGHUP if this process ends.
     pub fn spawn(command: &mut Command) -> io::Result<Companion> {
         prctl::set_child_subreaper(true)?;
         // SAFETY: only async-signal-safe calls are allowed between fork and exec. prctl(2) and
@@ -75,7 +75,8 @@ impl Companion {
         }
     }
 
-    /// Ends all these processes by SIGTERM and SIGHUP, and by SIGKILL after [`Self::PATIENCE`].
+    /// Ends the program and its descendants by SIGTERM and SIGHUP, and by SIGKILL after
+    /// [`Self::PATIENCE`].
     fn end(&mut self) {
         let deadline = Instant::now() + Self::PATIENCE;
         let mut asked = Vec::new();

@@ -121,7 +121,7 @@ pub struct SocketLine {
     address: LineAddress,
     listener: Option<Listener>,
     stream: Option<Box<dyn Stream>>,
-    /// Time at which a peer was last looked for.
+    /// Time of the last attempt to connect to the peer.
     sought: Option<Instant>,
     watch: LineWatch,
 }

@@ -170,8 +170,8 @@ impl NfQueue {
         Ok(queue)
     }
 
-    /// Returns the next packet in the kernel's queue; `None` if there is none now.
-    /// Ignores lost notices (ENOBUFS), whose packets have passed.
+    /// Returns the next packet in the kernel's queue; `None` if there is none now. Counts the
+    /// kernel's reports of lost notices (ENOBUFS), whose packets have passed.
     pub fn recv(&mut self) -> io::Result<Option<QueuedPacket<'_>>> {
         let len = loop {
             let flags = MsgFlags::MSG_DONTWAIT;

@@ -4,17 +4,18 @@
 //! - [`uip`]: one unacknowledged segment, as Contiki's uIP, with its own timer, with a weak
 //!   estimate of the round trip, or with the timer of RFC 6298;
 //! - [`linux`]: a host like Linux, for the other end;
-//! - [`blip`]: the TCP of TinyOS's BLIP, with its defects, each of which a switch corrects.
+//! - [`blip`]: the TCP of TinyOS's BLIP, with its defects, each of which a switch corrects;
+//! - `smol` (feature `smoltcp`): the crate smoltcp.
 //!
 //! In addition, a protocol without TCP for images over the air: [`bdx`], Matter's bulk data
 //! exchange.
 //!
-//! The rivals follow the documented behaviour of the originals and not their sources. They have the
-//! arithmetic, clocks and defects of the originals. `docs/rivals.md` lists the release, the facts
-//! and the assumptions of each rival.
+//! Except `smol`, the rivals follow the documented behaviour of the originals and not their
+//! sources, with the same arithmetic, clocks and defects. `docs/rivals.md` lists the release, the
+//! facts and the assumptions of each rival.
 //!
-//! A rival has three parts: a protocol makes the decisions ([`Protocol`]), a [`Table`] has the
-//! connections, and [`Rival`] is the rival that a node has.
+//! A [`Protocol`] makes the decisions, a [`Table`] has the connections, and [`Rival`] is the
+//! rival that a node has.
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -15,7 +15,7 @@ use crate::mqtt;
 /// Readings that [`publish`] publishes.
 pub const READINGS: usize = 20;
 
-/// Requests everything that the server of [`http`](crate::http) has, and some paths that it lacks.
+/// Requests everything that the server of [`http`](crate::http) has, and sends it wrong requests.
 pub async fn browse<N: TcpConnect>(net: &N, server: SocketAddr, file: usize) {
     let (head, body) = fetch(net, server, &get("/")).await;
     assert!(head.starts_with("HTTP/1.1 200"), "{head}");

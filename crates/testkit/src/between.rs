@@ -208,7 +208,7 @@ impl Between {
         self.check();
     }
 
-    /// Sends a segment of `side` to the other end, which handles it at once.
+    /// Passes the next segment of `side` to the link, which holds up to three segments.
     fn poll(&mut self, side: usize) {
         let end = &mut self.ends[side];
         let Some(desc) = end.conn.poll_segment(self.now, 1240) else {
@@ -382,7 +382,7 @@ impl Between {
             fields.ack = last.ack;
         }
         match input.byte() % 4 {
-            // The segment repeats data that were received before.
+            // Other bytes with sequence numbers that were received before.
             0 => fields.seq = nxt - payload.len() as u32,
             // RFC 5961 §5.2: an acknowledgment that is too old, or of data that were not sent yet.
             1 => fields.ack = fields.ack - (1 << 17) - u32::from(input.word()),

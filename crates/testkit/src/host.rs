@@ -17,7 +17,7 @@ pub type Buffer = Vec<u8>;
 pub const LOCAL: Endpoint = Endpoint::new(Addr([0x0a; 16]), 49152);
 /// The scripted peer's end.
 pub const REMOTE: Endpoint = Endpoint::new(Addr([0x0b; 16]), 80);
-/// This side's initial sequence number, so that every test crosses the wrap.
+/// This side's initial sequence number. Sequence numbers wrap after 100 bytes.
 pub const ISS: SeqNum = SeqNum(u32::MAX - 99);
 pub const IRS: SeqNum = SeqNum(u32::MAX - 9);
 
@@ -75,8 +75,8 @@ impl<A: Algorithms> Host<A> {
         Host::established_with(config, mss, window, 4096, 4096)
     }
 
-    /// Returns a connection that this side established with the peer's SYN and ACK `answer` after
-    /// `rtt` milliseconds, which is the time afterwards. Both buffers have 4096 bytes.
+    /// Returns a connection that this side established with the peer's SYN-ACK `answer`, which
+    /// arrives at `rtt` milliseconds. Both buffers have 4096 bytes.
     pub fn established_by(config: &Config<A>, answer: Record, rtt: u64) -> Self {
         Host::established_as(config, answer, rtt, 4096, 4096)
     }

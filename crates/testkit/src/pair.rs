@@ -32,7 +32,7 @@ pub struct Link {
     pub reorder_by: Duration,
     /// Segments that the link gives up, and reports as lost.
     pub give_up: u32,
-    /// Exactly these segments are lost, by their numbers in this direction, from 0.
+    /// Numbers of the segments that are lost in any case, counted from 0 in this direction.
     pub lose: Vec<u32>,
 }
 

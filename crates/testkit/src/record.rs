@@ -128,7 +128,7 @@ impl Record {
     }
 
     /// Adds the Fast Open option with a cookie of these bytes; an empty cookie is a request. Not
-    /// compared in received segments, unless set; but see [`fast_open`](Self::fast_open).
+    /// compared in received segments, unless set; [`fast_open`](Self::fast_open) returns it.
     pub fn fo(mut self, cookie: &[u8]) -> Self {
         self.fo = FastOpenCookie::new(cookie);
         self
@@ -138,8 +138,8 @@ impl Record {
         self.fo
     }
 
-    /// Sets the ECN field of the packet. Not compared in received segments; see
-    /// [`codepoint`](Self::codepoint).
+    /// Sets the ECN field of the packet. Not compared in received segments;
+    /// [`codepoint`](Self::codepoint) returns it.
     pub fn ecn(mut self, ecn: Ecn) -> Self {
         self.ecn = ecn;
         self

@@ -28,7 +28,7 @@ pub struct Wire {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WireCounters {
     pub packets: u64,
-    /// Segments that never arrive.
+    /// Packets that never arrive.
     pub lost: u64,
     pub doubled: u64,
     /// Packets, copies included, that others may overtake.
@@ -36,7 +36,7 @@ pub struct WireCounters {
 }
 
 impl Wire {
-    /// Largest factor by which the delay of a held-back packet exceeds the normal delay.
+    /// Largest additional delay of a held-back packet, as a multiple of the normal delay.
     const HELD_BACK: u64 = 10;
 
     /// Returns an empty wire. The same generator gives the same losses.

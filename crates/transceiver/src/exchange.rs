@@ -36,7 +36,7 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// Makes an exchange without events so far: the radio listens, and accepts no frame as its own.
+    /// Makes an exchange. The radio listens, but reports no frame before the node has an identity.
     pub const fn new() -> Exchange {
         Exchange {
             transmit: Cell::new(None),
@@ -66,7 +66,7 @@ impl Exchange {
         self.loaded.borrow().clone()
     }
 
-    /// Issues an order. A second transmission is ignored, because operations come one at a time.
+    /// Issues an order, which replaces a waiting order of the same kind.
     pub(crate) fn order(&self, order: Order) {
         match order {
             Order::Transmit { cca } => self.transmit.set(Some(cca)),

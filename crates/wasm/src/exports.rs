@@ -12,7 +12,7 @@ use crate::engine::Engine;
 
 #[link(wasm_import_module = "worker")]
 unsafe extern "C" {
-    /// Returns the real time in milliseconds, from any moment.
+    /// Returns the real time in milliseconds since an arbitrary moment.
     safe fn now_ms() -> f64;
     /// Reports a fault of the program, as text at an address.
     fn fault(text: *const u8, len: usize);

@@ -75,15 +75,15 @@ impl Sandbox {
         self
     }
 
-    /// Allows signals to processes that were started before.
+    /// Allows signals to processes that were started before [`Sandbox::enter`].
     #[must_use]
     pub fn with_signals(mut self) -> Self {
         self.signals = true;
         self
     }
 
-    /// Allows starting programs, and opening any file, because the files that those programs need
-    /// are unknown. The limits of system calls remain.
+    /// Allows starting programs. Removes all restrictions of Landlock, because the files that those
+    /// programs need are unknown; the limits of system calls remain.
     #[must_use]
     pub fn with_programs(mut self) -> Self {
         self.executes = true;

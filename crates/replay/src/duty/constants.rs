@@ -35,9 +35,9 @@ pub(crate) struct Timing {
     pub(super) look: Duration,
     /// Longest time for which a receiver waits for a frame after it detected energy.
     pub(super) listen: Duration,
-    /// Greatest number of consecutive clear assessments after which the receiver stays on.
+    /// Greatest number of consecutive clear assessments after which a receiver stays on.
     pub(super) silent_looks: u8,
-    /// Fast sleep: greatest number of assessments without a frame's start that keep it on.
+    /// Fast sleep: greatest number of assessments without a frame after which it stays on.
     pub(super) fruitless_looks: u8,
     /// Longest wait for an announced frame.
     pub(super) burst: Duration,

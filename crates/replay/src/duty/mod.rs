@@ -54,7 +54,7 @@ pub struct DutyCounters {
     pub collisions: u32,
 }
 
-/// X-MAC: number of wake-ups for which a node yields after it received another node's strobe.
+/// X-MAC: number of wake-ups for which a node yields after it overheard a strobe for another node.
 const YIELDS: u8 = 2;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -6,7 +6,7 @@ use super::Timing;
 use super::clock::Clock;
 use redpoll_mac::Channel;
 
-/// Upper bound, in ticks, of the random reduction of the off time after a busy channel.
+/// Exclusive upper bound, in ticks, of the random reduction of the off time after a busy channel.
 const SHORTER_TICKS: u64 = 7;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -127,8 +127,8 @@ impl Provider {
         self.transfer.as_ref()?.exchange.poll_at()
     }
 
-    /// Handles a timeout: retransmits a message, sends an acknowledgment, or ends the transfer.
-    /// Returns the number of retransmitted bytes of the image.
+    /// Handles a timeout: retransmits a message, sends an acknowledgment, or gives up. Returns the
+    /// number of retransmitted bytes of the image.
     pub fn on_timeout(&mut self, now: Instant) -> u64 {
         let Some(transfer) = &mut self.transfer else {
             return 0;

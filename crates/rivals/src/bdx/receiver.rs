@@ -19,7 +19,7 @@ pub struct Piece<'a> {
 pub struct Receiver {
     exchange: Exchange,
     offset: u64,
-    /// The block that is waited for; `None` before the transfer is accepted.
+    /// Number of the requested block; `None` before the transfer is accepted.
     counter: Option<u32>,
     block: u16,
     is_done: bool,

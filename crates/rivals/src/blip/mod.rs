@@ -212,7 +212,7 @@ struct Burst {
     is_first: bool,
     /// Sequence number after the last byte of the burst.
     end: SeqNum,
-    /// The acknowledged number: the acknowledgment leaves before its segment is processed.
+    /// Acknowledgment number of the segments: its value when the burst began.
     ack: SeqNum,
 }
 
@@ -237,7 +237,7 @@ pub struct Control {
     seqno: SeqNum,
     /// The first byte that is not acknowledged.
     head: SeqNum,
-    /// The first byte that was ever sent.
+    /// Sequence number of the first byte in the send buffer.
     start: SeqNum,
     /// Sequence number after the last byte that was sent.
     sent: SeqNum,
@@ -277,8 +277,8 @@ impl Control {
         self.seqno - self.head
     }
 
-    /// Returns the first sequence number in the buffer. In an accepted connection, the head is one
-    /// less until the first acknowledgment.
+    /// Returns the first sequence number in the send buffer. In an accepted connection, `head` is
+    /// one less until the first acknowledgment.
     fn first(&self) -> SeqNum {
         self.head.max(self.start)
     }
@@ -595,7 +595,8 @@ impl Blip {
         }
     }
 
-    /// Counts a timer-driven send. The limit for a SYN is one higher than that for data.
+    /// Counts a timer-driven send; at the limit, gives the connection up. The first transmission of
+    /// a SYN is not counted.
     fn count<B: Bytes>(&self, c: &mut Control, body: &mut Body<B>) {
         c.count += 1;
         let burst = c.burst;

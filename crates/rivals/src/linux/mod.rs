@@ -62,7 +62,7 @@ impl Default for LinuxConfig {
 const SYN_RETRIES: u8 = 6;
 const SYN_ACK_RETRIES: u8 = 5;
 const RETRIES: u8 = 15;
-/// Duration of TIME-WAIT, and of an orphan's FIN-WAIT-2.
+/// Duration of TIME-WAIT and FIN-WAIT-2. Linux limits FIN-WAIT-2 only for orphans.
 const TIME_WAIT: Duration = Duration::from_secs(60);
 /// The ports that the host chooses (ip_local_port_range).
 const PORT_FIRST: u16 = 32_768;
@@ -94,7 +94,7 @@ pub struct Control {
     cc: Window,
     rtt: Rtt,
     /// Expiry of the retransmission timer; `probe_at`: of the probe timer; `wait_until`: of
-    /// TIME-WAIT or an orphan's FIN-WAIT-2.
+    /// TIME-WAIT or FIN-WAIT-2.
     rto_at: Option<Instant>,
     probe_at: Option<Instant>,
     wait_until: Option<Instant>,

@@ -14,7 +14,7 @@ const LONGEST: Duration = Duration::from_millis(200);
 /// Maximum number of ranges of data beyond a gap. A segment that would add another range is
 /// dropped.
 const GAPS: usize = 8;
-/// The assumed payload of a full segment in bytes, until the first segment with data arrives.
+/// The assumed payload of a full segment in bytes, until a longer segment arrives.
 const FIRST_MSS: usize = 536;
 
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ pub(super) struct Receiver {
     last: Option<Instant>,
     /// Whether a segment with PSH, or a short one, arrived since the last acknowledgment.
     pushed: bool,
-    /// Payload of the longest segment so far, in bytes.
+    /// Payload of the longest segment so far in bytes, at least [`FIRST_MSS`].
     mss: usize,
 }
 

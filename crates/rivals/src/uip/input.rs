@@ -66,8 +66,8 @@ impl Uip {
         };
     }
 
-    /// Returns whether the segment acknowledges all outstanding data; uIP ignores partial
-    /// acknowledgments.
+    /// Handles the acknowledgment of a segment. Returns whether it covers all outstanding data; uIP
+    /// ignores partial acknowledgments.
     fn on_acknowledgment<B: Bytes>(
         &mut self,
         now: Instant,

@@ -30,8 +30,8 @@ const SYN_RETRIES: u8 = 5;
 const WAIT: u8 = 120;
 /// The longest segment for a peer that announces no segment size (RFC 9293 §3.7.1).
 const DEFAULT_MSS: u16 = 536;
-/// uIP chooses the ports after the first number, up to the second number, and then starts again
-/// after the third number.
+/// uIP chooses the ports after the first number and below the second number, and then starts
+/// again at the third number.
 const PORT_BEFORE: u16 = 1_024;
 const PORT_LAST: u16 = 32_000;
 const PORT_AGAIN: u16 = 4_096;

@@ -32,7 +32,7 @@ impl Aims {
             let values = values(samples, at + 1);
             let (mean, without) = summed(samples, at + 1);
             let value = match (trust, mean_of(&values)) {
-                // Judge by the end of the interval that is nearer to the limit.
+                // Judge by the unfavourable end of the interval.
                 (Trust::Interval, Some(interval)) if values.len() > 2 => {
                     if figure.more_is_better() {
                         interval.low
@@ -63,7 +63,7 @@ impl Aims {
 pub enum Trust {
     /// The mean: sufficient to exclude clearly worse points.
     Mean,
-    /// The end of the 95 % interval nearer to the limit: to choose the best point.
+    /// The unfavourable end of the 95 % interval of a limited figure: to choose the best point.
     Interval,
 }
 
@@ -112,7 +112,7 @@ pub enum Verdict {
     Holds,
     /// Only the mean is within the limit, or there is no interval.
     NotSure,
-    /// The mean exceeds the limit, or a run has no such figure.
+    /// The mean violates the limit, or a run has no such figure.
     Missed,
 }
 

@@ -89,8 +89,8 @@ pub enum Bound {
         /// The end at which the parameter is.
         side: Side,
     },
-    /// This neighbour is within the limits in the mean, and is not worse by more than the spread
-    /// of the seeds. The search could not distinguish the points, or its margin excluded this one.
+    /// With the held-out seeds, this neighbour has a better mean and violates no limit in the mean.
+    /// The search could not distinguish the points, or its margin excluded this one.
     Alike { neighbour: usize },
 }
 

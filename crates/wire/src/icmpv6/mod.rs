@@ -173,8 +173,8 @@ impl<'a> Message<'a> {
     /// # Errors
     /// [`Error::Truncated`] if the message ends early, [`Error::Checksum`] for a false checksum.
     /// For neighbour discovery (RFC 4861 §6.1, §7.1), also [`Error::Reserved`] for a hop limit that
-    /// shows a router on the path, a code other than 0 or a multicast target, and
-    /// [`Error::Length`] or [`Error::Truncated`] for broken options.
+    /// shows a router on the path, an invalid code or a multicast target, and [`Error::Length`] or
+    /// [`Error::Truncated`] for broken options.
     pub fn parse(ip: &Ipv6Header, payload: &'a [u8]) -> Result<Message<'a>, Error> {
         Self::verified::<true, true>(ip, payload)
     }

@@ -175,8 +175,8 @@ pub fn skip_extension_headers(first: u8, payload: &[u8]) -> Result<(u8, usize), 
 }
 
 /// Decrements the hop limit of a raw packet and returns the new value. Returns `None` without a
-/// change if that would be 0 or the bytes are not a packet. RFC 8200 §3: decremented by 1 by each
-/// node that forwards the packet; when it reaches zero, the packet is discarded.
+/// change if that would be 0 or the packet ends before the hop limit. RFC 8200 §3: decremented by 1
+/// by each node that forwards the packet; when it reaches zero, the packet is discarded.
 pub fn decrement_hop_limit(packet: &mut [u8]) -> Option<u8> {
     let hop_limit = packet.get_mut(HOP_LIMIT_AT)?;
     let left = hop_limit.checked_sub(1).filter(|left| *left > 0)?;

@@ -91,8 +91,8 @@ impl<'a> Message<'a> {
     /// Parses the message with this `code`; `body` is the part after the checksum.
     ///
     /// # Errors
-    /// [`Error::Truncated`], [`Error::Length`] for an inconsistent option, [`Error::Unsupported`]
-    /// for an unknown code.
+    /// [`Error::Truncated`]; [`Error::Unsupported`] for an unknown code; [`Error::Length`] or
+    /// [`Error::Reserved`] for an invalid option, as [`Options::parse`] returns them.
     pub fn parse(code: u8, body: &'a [u8]) -> Result<Self, Error> {
         Ok(match code {
             code::DIS => Message::Dis {

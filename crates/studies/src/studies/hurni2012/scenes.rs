@@ -251,7 +251,7 @@ pub fn over_fading_links(mac: Mac, variant: Variant, hops: u32) -> Case {
     })
 }
 
-/// Returns the chain over fading links with one transmission per frame.
+/// Returns the chain with one transmission per frame.
 pub fn without_retries(mac: Mac, variant: Variant, hops: u32) -> Case {
     case(mac, variant, hops).set("mac.transmissions", 1)
 }
@@ -276,7 +276,7 @@ pub fn without_memory(mac: Mac, variant: Variant, hops: u32) -> Case {
 /// Returns the chain with Redpoll's TCP and headers, without or with the cache.
 ///
 /// The segment size depends on the MAC: one frame over NullMAC and X-MAC, which never retransmit a
-/// lost frame, and 48 bytes over ContikiMAC, the maximum of uIP on these nodes.
+/// lost frame; 48 bytes, uIP's maximum on these nodes, over ContikiMAC; the default over LPP.
 pub fn beyond(mac: Mac, hops: u32, cache: bool) -> Case {
     let case = beyond_by_default(mac, hops, cache);
     match mac {

@@ -15,7 +15,7 @@ const FROM_SERVER: Pieces = Pieces { from: 0, small: 8 };
 /// Seeds of the rows with BLIP's small segments, which serve only for comparison.
 const SEEDS: u64 = 3;
 
-/// Returns the heaviest load of `traffic`, with Redpoll's TCP at the nodes.
+/// Returns the paper's heaviest load of `traffic`, with Redpoll's TCP at the nodes.
 pub fn heaviest(traffic: Traffic) -> Probed<Pieces> {
     ours(&case(traffic, HEAVY)).probe(FROM_SERVER)
 }

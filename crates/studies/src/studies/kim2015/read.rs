@@ -59,7 +59,7 @@ fn parent_of(node: &Value) -> Option<&str> {
     node.pointer("/rpl/parent").and_then(Value::as_str)
 }
 
-/// Returns the node (not the border router) that dropped the most packets by a full queue.
+/// Returns the node (not the border router) that dropped the most packets because of a full queue.
 fn fullest(run: &Run) -> Result<&Value, Gap> {
     let nodes = run.nodes("node")?.into_iter().skip(1);
     let fullest = nodes.max_by(|a, b| dropped(a).total_cmp(&dropped(b)));

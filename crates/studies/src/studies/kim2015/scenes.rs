@@ -394,7 +394,7 @@ fn names() -> Vec<String> {
     (2..NODES + 2).map(|node| format!("node-{node}")).collect()
 }
 
-/// Returns the heaviest load in the building with five hops, with only these sources.
+/// Returns the paper's heaviest load in the building with five hops, with only these sources.
 pub fn case_by(sources: &[Source], traffic: Traffic) -> Case {
     let building = Building::FiveHops;
     let (name, text) = (traffic.scene(building), building.text());
@@ -407,15 +407,14 @@ pub fn case(traffic: Traffic, load: u32) -> Case {
     case_in(Building::FiveHops, traffic, load)
 }
 
-/// Replaces the TCP of the nodes by Redpoll's TCP, which never opens a second connection for a
-/// flow, so a host has room for only one connection per node; a larger table would cost time at
-/// every event.
+/// Replaces the TCP of the nodes by Redpoll's TCP. Because it never opens a second connection for a
+/// flow, the table of connections is small; a larger table would cost time at every event.
 pub fn ours(case: &Case) -> Case {
     let case = case.clone().set("tcp.transport", "redpoll");
     case.set("tcp.connections", 64)
 }
 
-/// Returns the heaviest load downstream with TinyOS's default window.
+/// Returns the paper's heaviest load downstream with TinyOS's default window.
 pub fn stock() -> Case {
     case(TCP_DOWN, HEAVY).set("rivals.blip_window", STOCK_WINDOW)
 }

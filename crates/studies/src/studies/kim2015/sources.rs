@@ -12,7 +12,7 @@ use redpoll_experiments::{At, Case, Figure};
 /// Number of seeds. Few are sufficient here, because the other figures include all sources.
 const SEEDS: u64 = 3;
 
-/// Shows the heaviest load with no value of TinyOS, with each value alone, and with all.
+/// Shows the paper's heaviest load with no value of TinyOS, with each value alone, and with all.
 pub fn sources() -> Figure {
     let mut figure = Figure::new("sources", "TinyOS's own values")
         .x_label("traffic")

@@ -29,13 +29,13 @@ pub fn radio_kbps() -> f64 {
     FULL * 8.0 / frame_ms(FULL)
 }
 
-/// Returns the rate of TCP segments in their frames in kb/s, with headers, without acknowledgments.
+/// Returns the rate of TCP segments in their frames in kb/s, TCP headers included, without ACKs.
 pub fn unused_kbps() -> f64 {
     let ms: f64 = SEGMENT.iter().map(|bytes| frame_ms(*bytes)).sum();
     (PAYLOAD + TCP_HEADER) * 8.0 / ms
 }
 
-/// Returns the loss-free rate of segments of five full frames in kb/s, headers included.
+/// Returns the loss-free rate of segments of five full frames in kb/s, TCP headers included.
 pub fn unused_of_full_kbps() -> f64 {
     (PAYLOAD + TCP_HEADER) * 8.0 / (SEGMENT.len() as f64 * frame_ms(FULL))
 }

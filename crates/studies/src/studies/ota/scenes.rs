@@ -14,8 +14,8 @@
 //!
 //! TCP's segments fill twelve frames, and three segments are in flight. An acknowledgment waits for
 //! the second of two segments, which takes 300 ms over three hops, longer than the usual 200 ms.
-//! Both ends close a connection after some 10 s without a segment from the peer, that is, after two
-//! retransmissions. `sensitivity` shows the results with other values.
+//! Both ends close a connection after two retransmissions, about 10 s after the last segment from
+//! the peer. `sensitivity` shows the results with other values.
 
 use redpoll_experiments::{Case, Scene};
 

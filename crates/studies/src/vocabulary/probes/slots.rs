@@ -26,7 +26,7 @@ struct Watch {
 impl Probe for Slots {
     type Found = Taken;
 
-    /// Returns an interval that is shorter than any frame.
+    /// Returns an interval that is shorter than the exchange of a full frame.
     fn every(&self) -> Duration {
         Duration::from_millis(5)
     }

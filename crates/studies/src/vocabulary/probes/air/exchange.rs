@@ -41,7 +41,7 @@ impl Course {
         self.mean(self.air_ms)
     }
 
-    /// Returns the mean time from the frame's end to that of its acknowledgment, in milliseconds.
+    /// Returns the mean time from a frame's end to its acknowledgment's end, in milliseconds.
     pub fn ack(&self) -> Reading {
         self.mean(self.ack_ms)
     }

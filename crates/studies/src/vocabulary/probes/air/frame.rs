@@ -20,7 +20,7 @@ pub struct Parts {
     pub lowpan: usize,
     /// Bytes of the compressed header after its first byte.
     pub ip: usize,
-    /// Whether the datagram continues in other frames.
+    /// Whether the frame has only a fragment of the datagram.
     pub is_part: bool,
     pub tcp: Option<Tcp>,
 }
