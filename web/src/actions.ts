@@ -54,6 +54,7 @@ export class Actions {
   /** Shows the actions for this node. */
   show(node: number): void {
     this.node = node;
+    this.attackRow.hidden = (this.store.hello?.attacks ?? []).length === 0 || this.store.nodes[node]?.role === "attacker";
     const option = (index: number) => h("option", { value: index }, this.store.nodes[index]!.name);
     const others = this.store.nodes.map((_, index) => index).filter((index) => index !== node);
     const root = this.store.now.parent.indexOf(-1);

@@ -30,6 +30,7 @@ const SYMBOLS: [sample: string, words: string][] = [
   ["border", "border router"],
   ["router", "router; fill: queue"],
   ["leaf", "leaf; z: asleep"],
+  ["attacker", "attacker: its radio runs no protocols"],
   ["off", "switched off"],
   ["bars", "strip below: frames over time, lost ones at the bottom"],
 ];
@@ -39,6 +40,8 @@ export class Glance {
   /** Button on the map that starts a run which waits at its beginning. */
   readonly begin: HTMLElement;
   private sentence = h("p", { class: "sentence" });
+  /** Entries of the legend. */
+  private symbols: HTMLElement[];
 
   constructor(
     private store: Store,
@@ -46,14 +49,16 @@ export class Glance {
     play: () => void,
   ) {
     this.begin = h("button", { class: "begin", hidden: true, onclick: play }, icon(ICONS.play), "Press play");
-    const symbols = SYMBOLS.map(([sample, words]) => h("li", {}, h("i", { class: `sample ${sample}`, "aria-hidden": "true" }), words));
-    const legend = h("details", { class: "legend", open: innerWidth > WIDE_PX }, h("summary", {}, "Legend"), h("ul", {}, ...symbols));
+    this.symbols = SYMBOLS.map(([sample, words]) => h("li", { class: `symbol-${sample}` }, h("i", { class: `sample ${sample}`, "aria-hidden": "true" }), words));
+    const legend = h("details", { class: "legend", open: innerWidth > WIDE_PX }, h("summary", {}, "Legend"), h("ul", {}, ...this.symbols));
     this.element = h("section", { class: "glance", "aria-label": "About this mesh" }, this.sentence, legend);
   }
 
   /** Shows the sentence for another run. */
   reset(): void {
     setText(this.sentence, sentence(this.store));
+    const attacked = this.store.nodes.some((node) => node.role === "attacker");
+    for (const symbol of this.symbols) if (symbol.classList.contains("symbol-attacker")) symbol.hidden = !attacked;
   }
 
   draw(): void {
@@ -73,6 +78,7 @@ function sentence(store: Store): string {
     some(count("border"), "border router", "border routers"),
     some(count("router"), "router", "routers"),
     some(count("leaf"), "leaf", "leaves") + (sleepy > 0 ? ` (${sleepy} of them asleep most of the time)` : ""),
+    some(count("attacker"), "attacker within radio range", "attackers within radio range"),
   ].filter((part) => part !== "");
   const kind = { up: "This mesh runs in real time on this computer", run: "This is a simulated radio mesh", view: "This is the recording of a radio mesh" }[hello.mode];
   const borders = nodes.filter((node) => node.role === "border");

@@ -3,7 +3,7 @@
 
 export interface NodeInfo {
   name: string;
-  role: "border" | "router" | "leaf" | string;
+  role: "border" | "router" | "leaf" | "attacker" | string;
   sleepy: boolean;
   address: string;
   apps: string[];

@@ -71,7 +71,7 @@ pub enum Mode {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct NodeInfo {
     pub name: String,
-    /// Border, router or leaf.
+    /// Border, router, leaf or attacker.
     pub role: String,
     pub sleepy: bool,
     pub address: String,

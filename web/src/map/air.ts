@@ -28,6 +28,14 @@ export interface Moment extends Scenery {
   hovered: number | null;
 }
 
+/** Adds the outline of an attacker to the path. */
+function triangle(context: CanvasRenderingContext2D, x: number, y: number, size: number): void {
+  context.moveTo(x, y - size * 1.2);
+  context.lineTo(x + size * 1.1, y + size * 0.8);
+  context.lineTo(x - size * 1.1, y + size * 0.8);
+  context.closePath();
+}
+
 export function frameColor(frame: Frame, palette: Palette): string {
   return palette[shapeOf(frame)];
 }
@@ -269,6 +277,7 @@ function drawNodes(context: CanvasRenderingContext2D, moment: Moment): void {
     const queue = (store.now.queue[node] ?? 0) / Math.max(1, store.hello?.slots ?? 1);
     context.beginPath();
     if (info.role === "border") context.roundRect(px - size, py - size, 2 * size, 2 * size, 3);
+    else if (info.role === "attacker") triangle(context, px, py, size);
     else context.arc(px, py, size, 0, 7);
     context.fillStyle = isOff ? palette.off : palette.node;
     context.fill();
@@ -283,7 +292,8 @@ function drawNodes(context: CanvasRenderingContext2D, moment: Moment): void {
       context.restore();
     }
     const sending = busy.get(node);
-    context.strokeStyle = isOff ? palette.nodeInk : sending ?? (sleeps ? palette.sleep : palette.nodeInk);
+    const outline = info.role === "attacker" ? palette.lost : palette.nodeInk;
+    context.strokeStyle = isOff ? palette.nodeInk : sending ?? (sleeps ? palette.sleep : outline);
     context.lineWidth = sending ? 3 : 1.8;
     if (sleeps && !isOff) context.setLineDash([2, 3]);
     context.stroke();

@@ -1,9 +1,11 @@
 //! Attacks, each with a limited rate.
 
+use redpoll_stack::wire::rpl::mode;
 use serde::Serialize;
 
 use super::scene::Mesh;
 use super::scene::Target::{self, Border, Leaf, Router, SleepyLeaf};
+use crate::scenario::Scenario;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -65,12 +67,26 @@ pub struct Attack {
     pub per_s: u32,
     pub what: &'static str,
     pub targets: &'static [Target],
-    /// Whether a host beyond the border router can run this attack on any node of any mesh.
-    pub anywhere: bool,
     pub(super) kind: AttackKind,
 }
 
 impl Attack {
+    /// Returns whether a viewer can start this attack in a mesh of `scenario`: the scenario has a
+    /// border router, an attacker's radio for an attack over the air, and the routing, the
+    /// security or the fragments that the attack exploits.
+    pub fn fits(&self, scenario: &Scenario) -> bool {
+        let mode = scenario.routing.rpl().map(|params| params.mode);
+        scenario.border_router().is_some()
+            && (self.side == Side::Host || scenario.nodes.iter().any(|node| node.attacker))
+            && match self.mesh() {
+                Mesh::Plain => true,
+                Mesh::Recovering => scenario.lowpan.recovery.is_some(),
+                Mesh::Sealed => scenario.security.is_some(),
+                Mesh::Rpl => mode.is_some_and(|mode| mode != mode::NON_STORING),
+                Mesh::NonStoring => mode == Some(mode::NON_STORING),
+            }
+    }
+
     pub(super) fn mesh(&self) -> Mesh {
         match self.kind {
             AttackKind::RecoverableFirsts => Mesh::Recovering,
@@ -109,19 +125,6 @@ const fn from_host(
 ) -> Attack {
     Attack {
         name,
-        anywhere: matches!(
-            kind,
-            AttackKind::SynFlood
-                | AttackKind::SilentHandshakes
-                | AttackKind::Slowloris
-                | AttackKind::SlowReaders
-                | AttackKind::TrickleReaders
-                | AttackKind::AddressScan
-                | AttackKind::CoapAmplification
-                | AttackKind::UnfinishedUploads
-                | AttackKind::EchoFlood
-                | AttackKind::ClosedPorts
-        ),
         side: Side::Host,
         per_s,
         what,

@@ -121,7 +121,8 @@ impl Attacker {
 
     fn ends_of(&self, sender: &SimNode) -> Option<(Endpoint, Endpoint)> {
         let mut all = sender.tcp_connections();
-        let (_, connection) = all.find(|(_, c)| c.remote().port == SINK)?;
+        let known = all.find(|(_, connection)| connection.remote().port == SINK);
+        let (_, connection) = known.or_else(|| sender.tcp_connections().next())?;
         let (local, remote) = (connection.local(), connection.remote());
         let attacked = self.scene.address(self.scene.attacked);
         Some(if local.addr == attacked {

@@ -100,6 +100,7 @@ fn scene(size: Size, place: Place, mesh: Mesh, security: &str) -> Scene {
     ] {
         scenario.nodes[index].name = name.to_owned();
     }
+    scenario.nodes[attacker].attacker = true;
     let (target, attacked) = match place {
         Place::Border => (Target::Border, border),
         Place::Middle => (Target::Router, router),
@@ -179,7 +180,6 @@ fn counters(world: &mut World) -> (BTreeMap<String, u64>, usize) {
 /// Runs `scene` with or without an attack, and returns the results.
 fn play(scene: &Scene, attack: Option<&Attack>, seed: u64) -> Delivered {
     let mut world = World::new(&scene.scenario, seed).expect("the generated scenario is valid");
-    world.put_attacker(scene.attacker);
     world.tap_host();
     let end = BEGINS + ATTACK;
     let mut siege = attack.map(|attack| Siege::new(scene.clone(), attack, seed, &mut world));

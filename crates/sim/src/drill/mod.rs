@@ -32,7 +32,8 @@ use redpoll_base::Duration;
 use serde::Serialize;
 
 pub use attack::ATTACKS;
-use attack::{Attack, Side};
+use attack::Attack;
+pub(crate) use attack::Side;
 use scene::Target;
 pub(crate) use siege::Siege;
 

@@ -67,7 +67,6 @@ pub(super) fn play_in(
     seed: u64,
     duration: Duration,
 ) -> RunResult {
-    world.put_attacker(scene.attacker);
     world.tap_host();
     let end = BEGINS + duration;
     let visits = Rc::new(RefCell::new(Visits::default()));

@@ -3,7 +3,8 @@
 
 use redpoll_base::Addr;
 
-use crate::scenario::{Scenario, ScenarioError};
+use crate::scenario::{Role, Scenario, ScenarioError};
+use crate::world::World;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Target {
@@ -145,7 +146,7 @@ impl Scene {
              border = {{ role = \"border\" }}\n\
              router = {{ role = \"router\" }}\n\
              leaf = {{ role = \"leaf\", sleepy = {sleepy} }}\n\
-             foe = {{ role = \"leaf\" }}\n\
+             foe = {{ kind = \"attacker\", role = \"leaf\" }}\n\
              [apps.sink]\ntype = \"bulk-sink\"\non = \"{to}\"\nport = {port}\n\
              [apps.honest]\ntype = \"bulk-sender\"\non = \"{from}\"\nto = \"{to}:{port}\"\n{more}"
         );
@@ -161,6 +162,55 @@ impl Scene {
             sender: find(from),
             scenario,
         })
+    }
+
+    /// Returns the scene of an attack on node `attacked` of any mesh. In the scenario's copy, the
+    /// attacked node and its neighbours get the names by which attacks find the router and the
+    /// leaf.
+    pub(super) fn around(world: &World, attacked: usize) -> Scene {
+        let mut scenario = world.scenario().clone();
+        let neighbour = |of: usize, role: Role| {
+            let near = world.air().neighbours(of).into_iter();
+            let nodes = near.map(|it| (it.node, &world.scenario().nodes[it.node]));
+            let mut honest = nodes.filter(|(_, node)| !node.attacker);
+            let found = honest.find(|(index, node)| node.role == role && *index != attacked);
+            found.map(|(index, _)| index)
+        };
+        let spec = &scenario.nodes[attacked];
+        let target = match (spec.role, spec.sleepy) {
+            (Role::Border, _) => Target::Border,
+            (Role::Router, _) => Target::Router,
+            (Role::Leaf, false) => Target::Leaf,
+            (Role::Leaf, true) => Target::SleepyLeaf,
+        };
+        let router = match target {
+            Target::Router => Some(attacked),
+            _ => neighbour(attacked, Role::Router),
+        };
+        let leaf = match target {
+            Target::Leaf | Target::SleepyLeaf => Some(attacked),
+            Target::Border | Target::Router => router.and_then(|router| {
+                neighbour(router, Role::Leaf).or_else(|| neighbour(router, Role::Router))
+            }),
+        };
+        let attacker = scenario.nodes.iter().position(|node| node.attacker);
+        let names = [
+            (scenario.border_router(), "border"),
+            (router, "router"),
+            (leaf, "leaf"),
+            (attacker, ATTACKER),
+        ];
+        for (at, node) in scenario.nodes.iter_mut().enumerate() {
+            let name = names.iter().find(|(index, _)| *index == Some(at));
+            node.name = name.map_or_else(|| format!("other-{at}"), |(_, name)| (*name).to_owned());
+        }
+        Scene {
+            scenario,
+            target,
+            attacked,
+            attacker: attacker.unwrap_or(attacked),
+            sender: attacked,
+        }
     }
 
     /// Returns the honest node that opens new connections to the attacked node: the host, or the

@@ -6,8 +6,7 @@ use redpoll_base::{Duration, Instant};
 
 use super::attack::{ATTACKS, Attack, Side};
 use super::attacker::{Attacker, Transmission};
-use super::scene::{Scene, Target};
-use crate::scenario::Role;
+use super::scene::Scene;
 use crate::world::{Driver, World};
 
 /// Interval at which an attacker beyond the border router handles replies of the mesh.
@@ -34,25 +33,13 @@ impl Siege {
         }
     }
 
-    /// Returns an attack from beyond the border router on `node`. `None` if no attack has this
-    /// name, or if that attack runs only on a mesh of the drill.
+    /// Returns an attack on `node`, from beyond the border router or from the first attacker's radio.
+    /// `None` if no attack has this name, or if the attack does not fit the world's scenario.
     pub(crate) fn on(world: &mut World, name: &str, node: usize) -> Option<Siege> {
-        let attack = ATTACKS.iter().find(|it| it.name == name && it.anywhere)?;
-        let scenario = world.scenario().clone();
-        let seed = scenario.seed;
-        let target = match (scenario.nodes[node].role, scenario.nodes[node].sleepy) {
-            (Role::Border, _) => Target::Border,
-            (Role::Router, _) => Target::Router,
-            (Role::Leaf, false) => Target::Leaf,
-            (Role::Leaf, true) => Target::SleepyLeaf,
-        };
-        let scene = Scene {
-            scenario,
-            target,
-            attacked: node,
-            attacker: node,
-            sender: node,
-        };
+        let mut attacks = ATTACKS.iter();
+        let attack = attacks.find(|it| it.name == name && it.fits(world.scenario()))?;
+        let scene = Scene::around(world, node);
+        let seed = scene.scenario.seed;
         world.tap_host();
         Some(Siege::new(scene, attack, seed, world))
     }

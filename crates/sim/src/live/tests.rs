@@ -82,7 +82,7 @@ fn a_sample_has_parents_and_connections() {
 
 mod commands {
     use super::*;
-    use crate::drill::ATTACKS;
+    use crate::drill::{ATTACKS, Side};
     use crate::live::{Command, Refusal};
 
     fn until(world: &mut World, second: u64) {
@@ -264,7 +264,8 @@ mod commands {
 
     #[test]
     fn a_node_is_attacked_until_the_attack_ends() {
-        let attacks = ATTACKS.iter().filter(|attack| attack.anywhere);
+        let office = Scenario::load("office", &[]).unwrap();
+        let attacks = ATTACKS.iter().filter(|attack| attack.fits(&office));
         for attack in attacks.clone() {
             let mut world = world("office");
             let command = |name: Option<&str>| Command::Attack {
@@ -293,7 +294,81 @@ mod commands {
             assert!(delivered(&mut world) > before);
             is_whole(&mut world);
         }
-        assert!(attacks.count() >= 10);
+        assert!(attacks.count() >= 13);
+    }
+
+    /// Settings of the scenario `intruder`, of which one fits each attack.
+    const FORMS: [&[(&str, &str)]; 4] = [
+        &[],
+        &[("rpl.mode", "non-storing")],
+        &[
+            ("lowpan.fragment_forwarding", "true"),
+            ("lowpan.fragment_recovery", "true"),
+        ],
+        &[
+            ("security.level", "enc-mic-32"),
+            ("security.key", "000102030405060708090a0b0c0d0e0f"),
+        ],
+    ];
+
+    #[test]
+    fn every_attack_runs_in_the_mesh_with_an_attacker() {
+        let forms = FORMS.map(|form| {
+            let settings = form
+                .iter()
+                .map(|(key, value)| ((*key).into(), (*value).into()));
+            Scenario::load("intruder", &settings.collect::<Vec<_>>()).unwrap()
+        });
+        for attack in &ATTACKS {
+            let scenario = forms.iter().find(|scenario| attack.fits(scenario));
+            let scenario = scenario.unwrap_or_else(|| panic!("{} fits no form", attack.name));
+            let node = |name: &str| scenario.node(name).unwrap() as u32;
+            let mut world = World::new(scenario, 1).unwrap();
+            until(&mut world, 45);
+            let before = delivered(&mut world);
+            assert!(before > 0, "{}", attack.name);
+            world.set_live(true);
+            let sent = |world: &mut World, second: u64| {
+                until(world, second);
+                let changes = world.live_changes();
+                let packets = changes.packets.iter().filter(|it| it.into_mesh).count();
+                let foe = node("foe");
+                let forged = changes.frames.iter().filter(|frame| frame.from == foe);
+                match attack.side {
+                    Side::Host => packets as u32,
+                    Side::Air => forged.count() as u32,
+                }
+            };
+            let quiet = sent(&mut world, 47);
+            let command = |name: Option<&str>| Command::Attack {
+                node: node("leaf"),
+                name: name.map(str::to_owned),
+            };
+            world.command(&command(Some(attack.name))).unwrap();
+            let during = sent(&mut world, 57);
+            let expected = 10 * attack.per_s * 8 / 10;
+            assert!(during >= expected, "{}: {during}", attack.name);
+            world.command(&command(None)).unwrap();
+            sent(&mut world, 58);
+            let after = sent(&mut world, 60);
+            if attack.side == Side::Air {
+                assert_eq!([quiet, after], [0, 0], "{}", attack.name);
+            }
+            until(&mut world, 90);
+            assert!(delivered(&mut world) > before, "{}", attack.name);
+            is_whole(&mut world);
+        }
+    }
+
+    #[test]
+    fn the_attacker_itself_is_not_attacked() {
+        let mut world = world("intruder");
+        let foe = world.scenario().node("foe").unwrap() as u32;
+        let refused = world.command(&Command::Attack {
+            node: foe,
+            name: Some("echo-flood".to_owned()),
+        });
+        assert_eq!(refused, Err(Refusal::IsAttacker("foe".to_owned())));
     }
 
     #[test]

@@ -25,6 +25,7 @@ pub const BUILT_IN: &[BuiltIn] = built_in![
     "line-4",
     "office",
     "thread-like",
+    "intruder",
     "testbed-3",
     "sleepy-3",
     "sleepy-parents",

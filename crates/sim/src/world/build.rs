@@ -155,6 +155,9 @@ impl Builder<'_> {
         for (index, app) in world.traffic.apps(scenario, &mut self.options.secrets) {
             world.add_app(index, app);
         }
+        for index in (0..scenario.nodes.len()).filter(|index| scenario.nodes[*index].attacker) {
+            world.put_attacker(index);
+        }
         Ok(world)
     }
 

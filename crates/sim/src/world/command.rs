@@ -49,10 +49,11 @@ pub enum Command {
         /// Number of bytes, at least 1.
         bytes: u64,
     },
-    /// Attacks a node from beyond the border router, in place of the previous attack.
+    /// Attacks a node from beyond the border router, or over the air from the attacker's radio of
+    /// the scenario, in place of the previous attack.
     Attack {
         node: u32,
-        /// Name of a drill's attack that a host can run in any mesh; `None` ends the attack.
+        /// Name of an attack of the drill that fits the scenario; `None` ends the attack.
         name: Option<String>,
     },
 }
@@ -89,10 +90,13 @@ pub enum Refusal {
     #[error("not a possible transfer; allowed: 1 byte to 4 GiB, between two different nodes")]
     Transfer,
     #[error(
-        "there is no attack called {0:?}, or it needs a mesh of its own; `redpoll drill --list` \
-         lists the attacks"
+        "there is no attack called {0:?}, or it does not fit this scenario: attacks over the air \
+         need a node of the kind attacker, and attacks on RPL, security or fragments need these; \
+         `redpoll drill --list` lists the attacks"
     )]
     NoAttack(String),
+    #[error("{0} is the attacker; attack another node")]
+    IsAttacker(String),
     #[error("{0} has no free connection for the transfer")]
     NoRoom(String),
     /// A thousand interferers or transfers exist already.

@@ -41,10 +41,19 @@ impl World {
                 false => return Err(Refusal::NoInterferer(interferer)),
             },
             Command::Transfer { from, to, bytes } => self.transfer(from, to, bytes)?,
-            Command::Attack { node, .. } => self.name(self.known(node)?),
+            Command::Attack { node, .. } => self.victim(node)?,
         };
         self.drain();
         Ok(said)
+    }
+
+    fn victim(&self, node: u32) -> Result<String, Refusal> {
+        let index = self.known(node)?;
+        let name = self.name(index);
+        match self.env.scenario.nodes.get(index) {
+            Some(node) if node.attacker => Err(Refusal::IsAttacker(name)),
+            _ => Ok(name),
+        }
     }
 
     fn kill(&mut self, node: u32) -> Result<String, Refusal> {

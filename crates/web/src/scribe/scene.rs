@@ -13,7 +13,10 @@ pub(super) fn hello(scenario: &Scenario, mode: Mode) -> Hello {
         let apps = node.apps.iter();
         NodeInfo {
             name: node.name.clone(),
-            role: node.role.to_string(),
+            role: match node.attacker {
+                true => "attacker".to_owned(),
+                false => node.role.to_string(),
+            },
             sleepy: node.sleepy,
             address: address.map_or_else(String::new, |address| address.to_string()),
             apps: apps.map(|app| app.kind.to_string()).collect(),
@@ -45,10 +48,10 @@ pub(super) fn hello(scenario: &Scenario, mode: Mode) -> Hello {
 /// Returns the attacks that a viewer can start: none in real time, when the host's packets come
 /// from the computer behind the border router.
 fn attacks(scenario: &Scenario, mode: Mode) -> Vec<[String; 2]> {
-    if mode != Mode::Run || scenario.border_router().is_none() {
+    if mode != Mode::Run {
         return Vec::new();
     }
-    let attacks = ATTACKS.iter().filter(|attack| attack.anywhere);
+    let attacks = ATTACKS.iter().filter(|attack| attack.fits(scenario));
     attacks
         .map(|attack| [attack.name.to_owned(), attack.what.to_owned()])
         .collect()

@@ -60,6 +60,7 @@ fn host() -> NodeSpec {
         console: Vec::new(),
         thread: None,
         line: None,
+        attacker: false,
         position_m: (0.0, 0.0),
         role: Role::Leaf,
         sleepy: false,

@@ -1,6 +1,7 @@
 //! Builds a [`Scenario`] from checked values, and checks conditions that involve several keys.
 
 mod apps;
+mod attacker;
 mod cache;
 mod external;
 mod faults;
@@ -89,6 +90,7 @@ pub(crate) fn build(values: &Values<'_>, stem: &str) -> Result<Scenario, Scenari
     modules::check_use(values, &scenario)?;
     security::check(values, &scenario)?;
     external::check(values, &scenario)?;
+    attacker::check(values, &scenario)?;
     set_connections(values, &mut scenario);
     Ok(scenario)
 }

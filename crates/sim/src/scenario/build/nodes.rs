@@ -183,6 +183,7 @@ fn node(values: &Values<'_>, index: usize, name: String, generated: (f64, f64)) 
             true => Some(values.text(&key("line"))),
             false => None,
         },
+        attacker: values.text(&key("kind")) == "attacker",
         position_m: values.position(&key("position")).unwrap_or(generated),
         role: match values.text(&key("role")).as_str() {
             "border" => Role::Border,

@@ -101,6 +101,8 @@ pub struct NodeSpec {
     pub console: Vec<ConsoleLine>,
     /// Address of the byte stream to the node, if the node runs outside the simulator.
     pub line: Option<String>,
+    /// Whether the node is an attacker's radio, which runs no protocols.
+    pub attacker: bool,
     /// Deviations of the node's radio from the medium's parameters.
     pub radio: RadioSpec,
     /// Clock drift in millionths, positive if fast; `None`: drawn at random.

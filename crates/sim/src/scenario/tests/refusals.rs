@@ -70,6 +70,22 @@ const VALUES: &[(&str, &str)] = &[
         "nodes.node-2.sleepy: got true, but an external node cannot be sleepy; allowed: false",
     ),
     (
+        "[nodes.node-2]\nkind = \"attacker\"",
+        "nodes.node-2.role: got router, but the node is an attacker and forwards nothing; allowed: leaf",
+    ),
+    (
+        "[nodes.node-2]\nkind = \"attacker\"\nrole = \"leaf\"\nsleepy = true",
+        "nodes.node-2.sleepy: got true, but an attacker cannot be sleepy; allowed: false",
+    ),
+    (
+        "[mac]\naddresses = \"extended\"\n[nodes.node-2]\nkind = \"attacker\"\nrole = \"leaf\"",
+        "nodes.node-2.kind: got attacker, but mac.addresses is extended; allowed: attacker with mac.addresses = \"short\"",
+    ),
+    (
+        "[nodes.node-2]\nkind = \"attacker\"\nrole = \"leaf\"\n[apps.x]\ntype = \"http-server\"\non = \"node-2\"",
+        "nodes.node-2.kind: got attacker, but the app x runs on it; allowed: apps on nodes of other kinds",
+    ),
+    (
         "colour = 1",
         "t.toml:5: topology.colour: got the unknown key \"colour\"; allowed: kind, ",
     ),
