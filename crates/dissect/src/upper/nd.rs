@@ -57,14 +57,16 @@ fn advertisement(input: &mut Bytes<'_>, layer: &mut Layer) -> Option<()> {
 /// Adds a duplicate address request or confirmation (RFC 6775 §4.4, RFC 8505 §4.2).
 fn duplicate(kind: u8, code: u8, input: &mut Bytes<'_>, layer: &mut Layer) -> Option<()> {
     let (status, tid, lifetime) = (input.u8()?, input.u8()?, input.u16()?);
-    // RFC 8505 §4.2: the code's upper half is the verifier's size, the lower one the version.
-    let verifier = input.take(8 * (usize::from(code >> 4) + 1))?;
+    // RFC 8505 §4.2: the receiver ignores the upper half of the code (Code Prefix). The lower half
+    // (Code Suffix) is the ROVR's length in units of 8 bytes; 0 means a message of RFC 6775.
+    let suffix = code & 0x0f;
+    let verifier = input.take(8 * usize::from(suffix.max(1)))?;
     let address = input.addr()?;
     let (name, is_answer) = match kind {
         157 => ("duplicate address request for", false),
         _ => ("duplicate address confirmation for", true),
     };
-    let number = if code & 0x0f == 1 {
+    let number = if suffix > 0 {
         format!(" {tid}")
     } else {
         String::new()
@@ -74,7 +76,7 @@ fn duplicate(kind: u8, code: u8, input: &mut Bytes<'_>, layer: &mut Layer) -> Op
         layer.title += &format!(", status {status}");
     }
     layer.number("icmpv6.6lowpannd.da.status", status);
-    if code & 0x0f == 1 {
+    if suffix > 0 {
         layer.number("redpoll.nd.tid", tid);
     }
     layer.number("icmpv6.6lowpannd.da.lifetime", lifetime);
@@ -220,4 +222,38 @@ pub(super) fn truncated(bytes: &[u8]) -> Addr {
         *to = *from;
     }
     Addr(addr)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the title of a duplicate address request with this code, and an address after a
+    /// ROVR of `units` times 8 bytes.
+    fn title(code: u8, units: usize) -> Option<String> {
+        let address = [0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7];
+        let message = [&[0, 9, 0, 1][..], &vec![0xee; 8 * units], &address].concat();
+        let mut layer = Layer::default();
+        duplicate(157, code, &mut Bytes(&message), &mut layer)?;
+        Some(layer.title)
+    }
+
+    #[test]
+    fn the_code_suffix_gives_the_length_of_the_rovr() {
+        let plain = "duplicate address request for fd00::7";
+        for prefix in 0..16_u8 {
+            for suffix in 0..=4_u8 {
+                let units = usize::from(suffix.max(1));
+                let number = if suffix == 0 { "" } else { " 9" };
+                let code = prefix << 4 | suffix;
+                let found = title(code, units);
+                assert_eq!(found, Some(format!("{plain}{number}")), "{code:#04x}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_rovr_that_is_cut_off_is_malformed() {
+        assert_eq!(title(4, 1), None);
+    }
 }
