@@ -216,9 +216,17 @@ const FIGURES: &[Figure] = &[
         100.0,
     ),
     goodput("goodput, 1 hop, AT86RF233, d = 0", "line-1", D0, 88.0),
-    radio("radio duty cycle, TCP / CoAP, nothing lost", &LOST_0, 1.15),
-    radio("radio duty cycle, TCP / CoAP, 6 % lost", &LOST_6, 1.0),
-    radio("radio duty cycle, TCP / CoAP, 15 % lost", &LOST_15, 1.0),
+    radio(
+        "radio duty cycle, ratio TCP / CoAP, nothing lost",
+        &LOST_0,
+        1.15,
+    ),
+    radio("radio duty cycle, ratio TCP / CoAP, 6 % lost", &LOST_6, 1.0),
+    radio(
+        "radio duty cycle, ratio TCP / CoAP, 15 % lost",
+        &LOST_15,
+        1.0,
+    ),
     reliability("readings delivered by TCP, 15 % lost", &LOST_15.tcp, 99.5),
     Figure {
         what: "Jain's index of four flows with RED and ECN",

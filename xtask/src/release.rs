@@ -342,7 +342,7 @@ pub fn publish(workspace: &Workspace) -> Outcome {
     Repository::of(workspace).publish()
 }
 
-/// Checks that the version is the same everywhere; returns why this is skipped.
+/// Checks that the version is the same everywhere; returns why the check is skipped.
 pub fn check(workspace: &Workspace) -> Result<Option<String>, Failure> {
     let repository = Repository::of(workspace);
     if repository.git(&["rev-parse"]).is_err() {

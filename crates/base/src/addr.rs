@@ -40,12 +40,12 @@ impl Addr {
         &self.0
     }
 
-    /// Returns whether this is the unspecified address.
+    /// Returns whether the address is the unspecified address.
     pub fn is_unspecified(&self) -> bool {
         *self == Self::UNSPECIFIED
     }
 
-    /// Returns whether this is a multicast address (RFC 4291 §2.7).
+    /// Returns whether the address is a multicast address (RFC 4291 §2.7).
     pub const fn is_multicast(&self) -> bool {
         self.0[0] == 0xff
     }

@@ -129,7 +129,7 @@ impl RpConfig {
         if refused { Err(Errno::EINVAL) } else { Ok(()) }
     }
 
-    /// Returns the numbers and sizes of the node's buffers and tables.
+    /// Returns how many buffers and table entries the node has, and their sizes.
     pub(crate) fn room(&self) -> Room {
         Room {
             connections: self.connections,

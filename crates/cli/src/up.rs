@@ -610,7 +610,7 @@ impl Session {
         if let Some(Err(error)) = turn {
             self.advertiser = None;
             self.warn(&format!(
-                "warning: router advertisements have stopped: {error}"
+                "warning: the program no longer sends router advertisements: {error}"
             ));
         }
     }

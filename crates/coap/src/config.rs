@@ -91,7 +91,7 @@ pub struct Config {
     /// The largest block that the endpoint sends or requests; longer bodies go block-wise.
     pub block: BlockSize,
     /// Whether the first request already contains this block size (RFC 7959 §2.4: early
-    /// negotiation). Otherwise the server chooses the size of the first block.
+    /// negotiation). If false, the server chooses the size of the first block.
     pub negotiates_early: bool,
     /// The largest body that the endpoint accepts, in bytes.
     pub max_body: usize,

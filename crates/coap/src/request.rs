@@ -23,8 +23,8 @@ pub struct Request {
     pub content_format: Option<u16>,
     /// Whether the request is retransmitted until it is acknowledged.
     pub confirmable: bool,
-    /// Whether the application wants a response. Otherwise a non-confirmable message is complete
-    /// once it is sent, and its option No-Response (RFC 7967) permits the server not to answer.
+    /// Whether the application wants a response. If not, a non-confirmable message is complete once
+    /// it is sent, and its option No-Response (RFC 7967) permits the server not to answer.
     pub wants_response: bool,
     /// The payload is this block of a body that the application sends in parts.
     pub part: Option<Part>,

@@ -12,7 +12,7 @@ use serde_json::Value;
 pub enum Gap {
     /// Nothing to measure: for example, no data arrived, or nothing was requested or lost.
     Nothing,
-    /// The report does not contain the name in the text; this is a mistake of the study.
+    /// The report does not contain the name in the text: a mistake of the study.
     Unknown(String),
 }
 

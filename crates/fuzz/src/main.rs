@@ -48,7 +48,8 @@ struct Args {
 #[derive(Default)]
 struct Running {
     target: Mutex<Option<(&'static Target, Vec<u8>)>>,
-    /// Number of executions; [`watch`] compares it to detect an endless input.
+    /// Number of executions so far. If [`watch`] reads the same number for longer than [`LONGEST`],
+    /// the execution of the current input does not end.
     count: AtomicU64,
 }
 
@@ -169,7 +170,7 @@ fn fuzz(args: &Args, target: &'static Target, running: &Running) -> Result<u64, 
     Ok(count)
 }
 
-/// Writes an endless input to a file, and ends the program.
+/// Writes an input whose execution does not end to a file, and ends the program.
 fn watch(args: &Args, running: &[Running], is_done: &AtomicBool) {
     let mut seen: Vec<(u64, Instant)> = running.iter().map(|_| (0, Instant::now())).collect();
     while !is_done.load(Relaxed) {

@@ -257,7 +257,8 @@ impl<C> Forwarder<C> {
         self.join(mesh) || moved
     }
 
-    /// Returns whether to accept; otherwise new connections stay in the kernel's backlog.
+    /// Returns whether to accept a connection. If false, new connections stay in the kernel's
+    /// backlog.
     fn may_accept(&self) -> bool {
         !self.is_full && self.pairs.len() + self.waiting.len() < Self::MAX_PAIRS
     }

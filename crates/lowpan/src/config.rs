@@ -34,7 +34,7 @@ pub struct LowpanConfig {
     /// Requests for the same frame without its delivery, after which its datagram is dropped.
     /// Default 4, as OpenThread.
     pub indirect_polls: u8,
-    /// Whether all frames that wait for a sleepy node follow one data request. Otherwise each needs
+    /// Whether all frames that wait for a sleepy node follow one data request. If false, each needs
     /// its own request, as in IEEE 802.15.4. Default true.
     pub indirect_burst: bool,
     /// Whether the rest of a datagram is dropped if one of its frames is lost. Default true.

@@ -337,7 +337,7 @@ fn a_first_fragment_that_the_link_loses_ends_the_datagram() {
     assert_eq!(a.poll_event(), Some(lost));
     assert_eq!(next_frame(&mut a, START, &mut Source::default()), None);
 
-    // A later fragment that is lost is retransmitted like any other.
+    // A lost fragment other than the first is retransmitted.
     let (segment, _) = common::segment(8, ip(6), 462);
     a.start_segment(START, segment);
     for i in 0..5 {

@@ -407,7 +407,8 @@ fn a_pause_follows_a_frame_that_the_next_hop_forwards() {
     }
 }
 
-/// A node pauses between datagrams after it has seen two conversations, but not with only one.
+/// With RED, a node pauses between datagrams if it sends those of two conversations (pairs of
+/// nodes). With only one conversation it does not pause.
 #[test]
 fn random_early_detection_pauses_where_two_conversations_meet() {
     let config = LowpanConfig::default()
@@ -423,7 +424,7 @@ fn random_early_detection_pauses_where_two_conversations_meet() {
             let slot = hold(&mut node, &packet(header, seed, 300));
             node.queue(T0, slot, C);
         }
-        // After the second datagram, the node has seen two conversations.
+        // The first two datagrams belong to different conversations if `second` is 3.
         assert_eq!(drain(&mut node, T0).len(), if pauses { 6 } else { 12 });
         if pauses {
             let end = T0 + RedConfig::default().pause.times(3);

@@ -11,7 +11,7 @@ use core::convert::Infallible;
 pub struct RadioCaps {
     /// Whether the radio answers a frame that requests it with an Imm-ACK after 192 µs, and waits
     /// for the Imm-ACK of a sent frame: `Transmit` ends in [`RadioResult::Acked`] or
-    /// [`RadioResult::NoAck`]. Otherwise `Transmit` always ends in [`RadioResult::Sent`] after the
+    /// [`RadioResult::NoAck`]. If false, `Transmit` always ends in [`RadioResult::Sent`] after the
     /// last bit, received Imm-ACKs arrive as frames, and the MAC sends Imm-ACKs.
     pub auto_ack: bool,
     /// Whether the radio performs the whole of CSMA-CA within a `Transmit` with `cca`, so that
@@ -22,7 +22,7 @@ pub struct RadioCaps {
     /// [`RadioResult::NoAck`] is final. Such a radio also has `auto_ack`.
     pub retries: bool,
     /// Whether the radio sets the frame-pending bit of its Imm-ACKs to data requests from the
-    /// neighbours of [`RadioWork::SourceMatch`]. Otherwise the bit of an Imm-ACK by the radio is
+    /// neighbours of [`RadioWork::SourceMatch`]. If false, the bit of an Imm-ACK by the radio is
     /// always clear, and the node cannot be the parent of sleepy nodes.
     pub source_match: bool,
 }

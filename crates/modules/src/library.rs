@@ -10,7 +10,7 @@ use std::io::Write as _;
 use std::os::fd::{AsRawFd as _, FromRawFd as _};
 use std::ptr::NonNull;
 
-/// A loaded shared object. It is unloaded when this is dropped.
+/// A loaded shared object, which is unloaded when the `Library` is dropped.
 pub(crate) struct Library {
     handle: NonNull<libc::c_void>,
     /// The file, which stays open because the loader identifies the object by its path.

@@ -17,8 +17,8 @@ use crate::{FAILED, Failure, USAGE};
 /// The options that control the program's privileges.
 #[derive(Clone, Debug, Default, Args)]
 pub struct RightsArgs {
-    /// Become this user as soon as all files, sockets and devices are open: a name, a number or
-    /// UID:GID; needs root. Files that the program writes are created by and belong to that user
+    /// Become this user (a name, a number or UID:GID) as soon as all files, sockets and devices are
+    /// open; needs root. Files that the program writes are created by and belong to that user
     #[arg(long, value_name = "USER")]
     pub user: Option<String>,
 

@@ -1,4 +1,5 @@
-//! Simulated radios that implement the trait [`Radio`], for programs and tests with own nodes.
+//! Simulated radios that implement the trait [`Radio`], for programs and tests that build their
+//! nodes without a scenario.
 //!
 //! All stations receive one another. The caller advances time in steps:
 //!

@@ -116,8 +116,9 @@ impl Birth {
         caps: None,
     };
 
-    /// Returns a node's random numbers, which differ after each restart. Otherwise neighbours and
-    /// peers would mistake its ports, tags and sequence numbers for those before the restart.
+    /// Returns a node's random numbers, which differ after each restart. With equal numbers,
+    /// neighbours and peers would mistake the node's ports, tags and sequence numbers for those
+    /// before the restart.
     fn stream(self, seed: Seed, purpose: &str, index: usize) -> Rng {
         let mut rng = seed.node_stream(purpose, index);
         match self.at {

@@ -1,5 +1,5 @@
-//! The applications of `samples`, which use only the traits of edge-nal: over a fake IP device that
-//! loses packets, over the driver of the crate `openthread`, and over a serial line with noise.
+//! Runs the applications of `samples`, which use only the traits of edge-nal, over a fake IP device
+//! that loses packets, over the driver of the crate `openthread`, and over a noisy serial line.
 
 #[allow(dead_code)]
 #[path = "../examples/common/mod.rs"]

@@ -10,7 +10,7 @@ pub trait Handover {
         false
     }
 
-    /// Returns whether TCP learns that the link gave up a segment. Otherwise TCP considers it sent.
+    /// Returns whether TCP learns that the link gave up a segment. If not, TCP considers it sent.
     fn reports(&self) -> bool {
         true
     }

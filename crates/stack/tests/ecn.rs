@@ -32,7 +32,7 @@ struct Seen {
 }
 
 /// Node 1 sends to node 4. The node with index `marker` (from 0) marks up to `marks` packets that
-/// may be marked. Returns the numbers of marked packets, and how often the sender reduced its
+/// may be marked. Returns the counts of marked packets, and how often the sender reduced its
 /// window.
 fn transfer(marker: usize, marks: u32) -> (Seen, u32) {
     let mut line = Line::new(4, 1848);

@@ -13,7 +13,7 @@ use redpoll_tcp::Endpoint;
 const GROUP: Addr = Addr([0xff, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xfd]);
 const CLOUD: Addr = Addr([0xfd, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9]);
 
-/// An assistant that is a member of one group and forwards no packets to groups.
+/// An assistant that is a member of one multicast group and forwards no multicast packets.
 #[derive(Default)]
 struct Member {
     group: Option<Addr>,

@@ -30,7 +30,7 @@ pub trait Algorithms: Clone + 'static {
         initial_window(mss)
     }
 
-    /// Returns whether losses are detected by time (RFC 8985). Otherwise, three segments that
+    /// Returns whether losses are detected by time (RFC 8985). If false, three segments that
     /// arrived beyond a gap mark a loss (RFC 6675 §4), or the retransmission timer does.
     fn detects_by_time(&self) -> bool {
         true
@@ -41,7 +41,7 @@ pub trait Algorithms: Clone + 'static {
         true
     }
 
-    /// Returns whether proportional rate reduction paces recovery (RFC 9937). Otherwise, cwnd
+    /// Returns whether proportional rate reduction paces recovery (RFC 9937). If false, cwnd
     /// becomes ssthresh at once (RFC 6675 §5).
     fn paces_recovery(&self) -> bool {
         true
@@ -54,7 +54,7 @@ pub trait Algorithms: Clone + 'static {
     }
 
     /// Returns whether the first data sample restarts the estimate of the round-trip time if this
-    /// sample exceeds the handshake's. Otherwise, the handshake's sample remains the first one (RFC
+    /// sample exceeds the handshake's. If false, the handshake's sample remains the first one (RFC
     /// 6298 §2.3).
     fn restarts_estimate(&self) -> bool {
         true

@@ -28,7 +28,7 @@ pub enum Error {
 pub enum SendError {
     /// The application closed its direction (RFC 9293 §3.10.2, "connection closing").
     Closing,
-    /// The connection has ended. If an error ended it, this is the error.
+    /// The connection has ended, with the error that ended it, if any.
     Closed(Option<Error>),
 }
 

@@ -53,7 +53,7 @@ const _: () = assert!(size_of::<HalfOpen>() <= 48);
 
 /// Behaviour when the table is full. A type selects it, so that the compiler omits unused code.
 pub trait Overflow {
-    /// Whether requests are answered with SYN cookies. Otherwise they are dropped.
+    /// Whether requests are answered with SYN cookies. If false, requests are dropped.
     const COOKIES: bool;
 }
 

@@ -1,4 +1,4 @@
-//! Claims of `docs/rfc` that no test file of a single RFC checks.
+//! Tests the claims of `docs/rfc` that are not tested in a file for one RFC.
 
 use redpoll_tcp::{
     Config, Error, Event, Fields, Header, Keepalive, Options, Segment, State, reset_reply,

@@ -422,7 +422,8 @@ fn a_probe_with_the_link_holds_back_new_data() {
     recv!(t, seq 101, ack 1, len 100);
 }
 
-/// The timer expires while the retransmission waits in the link's queue: this is not a second loss.
+/// The timer expires while the retransmission waits in the link's queue. The expiry is not a second
+/// loss.
 #[test]
 fn a_timeout_while_the_link_holds_the_retransmission_has_no_effect() {
     let config = Config {

@@ -279,9 +279,9 @@ impl World {
     }
 }
 
-/// Seeds of two runs in which a connection could be left without a timer. In one, the link has lost
-/// the outstanding data, and the peer reports them by SACK without acknowledging them. In the
-/// other, a timeout is undone while a probe of the closed window is with the link.
+/// Seeds of two runs in which a connection could be left without a timer. In one, the link reports
+/// the outstanding data as lost, and the peer reports them as received by SACK, but does not
+/// acknowledge them. In the other, a timeout is undone while the link holds a zero-window probe.
 const WERE_STUCK: [u64; 2] = [82_034, 247_574];
 
 #[test]
@@ -301,8 +301,8 @@ fn a_silent_peer_ends_the_connection() {
     }
 }
 
-/// The link loses the only segment, so no timer runs yet. The peer reports it by SACK and does not
-/// acknowledge it (RFC 2018 §8).
+/// The link reports the only segment as lost, so no timer runs yet. The peer reports the segment as
+/// received by SACK, but does not acknowledge it (RFC 2018 §8).
 #[test]
 fn lost_by_the_link_and_selectively_acknowledged() {
     let config = Config {

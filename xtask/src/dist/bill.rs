@@ -67,9 +67,9 @@ pub fn make(release: &Release<'_>, product: &Product) -> Result<PathBuf, Failure
     Ok(path)
 }
 
-/// Replaces the folder of the sources, `root`, in a bill of materials by `SOURCES`, which is the
-/// same in every release. The bill identifies the project's packages by their folders. In download
-/// URLs, `%2F` replaces each slash of the folder.
+/// Replaces the path of the source folder, `root`, in a bill of materials by `SOURCES`, which is
+/// the same in every release. The path occurs in the identifiers of the project's packages and,
+/// with `%2F` for each slash, in download URLs.
 fn published(bill: &str, root: &str) -> String {
     let encoded = |path: &str| path.replace('/', "%2F");
     bill.replace(root, SOURCES)

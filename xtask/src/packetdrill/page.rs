@@ -56,7 +56,7 @@ fn replaced(text: &str, name: &str, table: &str) -> Option<String> {
     Some(format!("{before}{open}{table}<!-- end -->{after}"))
 }
 
-/// Returns the numbers of a suite: scripts, run, passed, not passed, and not passed because of the
+/// Counts the scripts of a suite: all, run, passed, not passed, and not passed because of the
 /// stack.
 pub fn counts(suite: Suite, causes: &[Cause], outcomes: &[Outcome]) -> [usize; 5] {
     let own = || outcomes.iter().filter(|outcome| outcome.suite == suite);

@@ -230,7 +230,9 @@ impl Requirement {
             Status::Partly if place => Some("partly met, but no place in the code is named"),
             Status::Partly if reason => Some("partly met without a reason"),
             Status::Not if reason => Some("not met without a reason"),
-            Status::OtherLayer if place && reason => Some("no other layer is named"),
+            Status::OtherLayer if place && reason => {
+                Some("met by another layer, but neither `place` nor `reason` names it")
+            }
             _ => None,
         };
         let mut found: Vec<String> = missing.map(String::from).into_iter().collect();

@@ -103,7 +103,7 @@ pub struct Memory<M: Kind, H: 'static> {
     pub flows: M::Table<FlowSlot>,
     /// Hash table of the flows. Its length is a power of two, at least twice that of `flows`.
     pub index: M::Table<u32>,
-    /// Order of the flows with waiting packets: as many entries as `flows`.
+    /// Heap of the flows with waiting packets. The table needs as many entries as `flows`.
     pub schedule: M::Table<u32>,
     /// A slot for each waiting packet.
     pub held: M::Table<HeldSlot<H>>,

@@ -64,7 +64,8 @@ pub struct Datagram {
     pub acked: u32,
     pub fate: Fate,
     pub polled: Vec<Polled>,
-    /// Attempts that collided with a frame whose sender did not hear this sender, or vice versa.
+    /// Attempts that collided with a hidden node's frame: one of the two senders did not hear the
+    /// other.
     pub collided: u64,
     /// Attempts that failed while the receiver or one of its neighbours was on the air.
     pub disturbed: u32,

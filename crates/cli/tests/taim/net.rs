@@ -472,7 +472,7 @@ impl Flood {
         self.sent.load(Ordering::Relaxed)
     }
 
-    /// Ends the flood if it has not ended. Returns the numbers of sent and arrived segments.
+    /// Ends the flood if it has not ended. Returns how many segments were sent and arrived.
     pub fn end(self) -> [u32; 2] {
         self.is_to_end.store(true, Ordering::Relaxed);
         let arrived = self.thread.join().expect("the flood ends");

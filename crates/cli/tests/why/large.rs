@@ -23,7 +23,7 @@ const LONG: Size = Size {
     bytes: 256 << 20,
     most_kib: 48 << 10,
 };
-/// A program that keeps a ninth of the capture in memory exceeds the limit.
+/// The capture is so long that a program that keeps a ninth of it in memory exceeds the limit.
 const SHORT: Size = Size {
     bytes: 96 << 20,
     most_kib: 32 << 10,

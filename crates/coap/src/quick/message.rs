@@ -47,7 +47,7 @@ pub(super) fn write_missing(numbers: impl Iterator<Item = u32>) -> Vec<u8> {
     bytes
 }
 
-/// Returns the numbers of a sequence of missing blocks, at most `most` of them; `None` if it is
+/// Returns the numbers of the missing blocks, at most `most` of them; `None` if the sequence is
 /// malformed or not ascending (RFC 9177 §5: such a response is dropped).
 pub(super) fn read_missing(mut bytes: &[u8], most: usize) -> Option<Vec<u32>> {
     let mut numbers: Vec<u32> = Vec::new();

@@ -11,9 +11,9 @@ use crate::layer::{Bytes, Layer};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whole {
     Here,
-    /// The payload has only the beginning of the datagram, whose uncompressed length this is.
+    /// Uncompressed length of the datagram, of which the payload has only the beginning.
     Expanded(usize),
-    /// The payload has only the beginning of the datagram, whose compressed length this is.
+    /// Compressed length of the datagram, of which the payload has only the beginning.
     Compressed(usize),
 }
 

@@ -250,8 +250,11 @@ impl Page<'_> {
         }
         page.push_str("</p>");
         let cause = row.told.cause.as_ref();
-        let text = cause.map_or("The reason is not known.", |(cause, _)| cause);
-        let _ = write!(page, "<p>Because: {}</p>", escape(text));
+        let text = cause.map_or(
+            "It is not known why the row does not hold.",
+            |(cause, _)| cause,
+        );
+        let _ = write!(page, "<p>Cause: {}</p>", escape(text));
         let of_figure = self.told.iter().find(|(it, _)| it.name == row.figure);
         let rows: &[Row] = of_figure.map_or(&[], |(_, rows)| rows);
         let shown = cause.map_or(&[][..], |(_, shown)| shown);

@@ -90,8 +90,8 @@ impl<M: Memory> Lowpan<M> {
     }
 
     /// Returns whether a forwarded fragment is sent before this node's own datagrams. It needs
-    /// [credit](Lowpan::fragment_credit). A first fragment also waits for an own turn after each
-    /// other first fragment, so that forwarded and own datagrams take turns.
+    /// [credit](Lowpan::fragment_credit). After a forwarded first fragment, the next one waits for
+    /// a turn of this node's datagrams: forwarded datagrams and those of this node alternate.
     pub(super) fn fragment_goes_first(&self) -> bool {
         let waiting = self.forwarding.get().and_then(Forwarding::waiting);
         let is_first = waiting.is_some_and(|place| place != Place::First || !self.has_forwarded);
@@ -100,8 +100,8 @@ impl<M: Memory> Lowpan<M> {
 
     /// Starts the turn of this node's own datagrams. Without recovery, forwarded fragments get
     /// credit for a whole datagram, because their datagram is lost without them. With recovery,
-    /// they get one credit per own frame ([`Self::earn_credit`]), so that an own retransmitted
-    /// fragment arrives before the receiver discards its datagram after `reassembly_timeout`.
+    /// they get one credit per frame of this node's datagrams ([`Self::earn_credit`]), so that this
+    /// node's retransmitted fragments arrive before the receiver's `reassembly_timeout`.
     pub(super) fn start_own_turn(&mut self) {
         self.has_forwarded = false;
         self.fragment_credit = match self.recovery.get() {
@@ -110,7 +110,8 @@ impl<M: Memory> Lowpan<M> {
         };
     }
 
-    /// With recovery, adds one credit for forwarded fragments after each frame of an own datagram.
+    /// With recovery, adds one credit for forwarded fragments after each frame of this node's
+    /// datagrams.
     pub(super) fn earn_credit(&mut self, origin: Origin) {
         let is_own = !matches!(origin, Origin::Forwarded(_) | Origin::Acknowledgment(_));
         if is_own && self.recovery.get().is_some() {

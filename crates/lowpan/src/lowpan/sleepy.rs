@@ -246,7 +246,8 @@ impl<M: Memory> Lowpan<M> {
     }
 
     /// Gives up one datagram that its sleepy node did not request in time, and returns that node,
-    /// if any. [`on_timeout`](Self::on_timeout) gives up all such datagrams.
+    /// if any. [`on_timeout`](Self::on_timeout) gives up all datagrams that
+    /// were not requested in time.
     pub fn expire_indirect(&mut self, now: Instant) -> Option<Address> {
         if !M::ROUTES {
             return None;

@@ -4,9 +4,9 @@
 //!
 //! A node has three roles, each with a bounded table in the caller's memory: [`Outgoing`] datagrams
 //! of this node (the *fragmenting endpoint*), [`Incoming`] ones (the *reassembling endpoint*), and
-//! [`SwitchedPath`]s of forwarded datagrams. Without a free entry, an own datagram leaves in plain
-//! fragments, an incoming one is refused, and one to forward is reassembled. An incoming datagram
-//! keeps its slot until it is complete, aborted or timed out, because its sender may be waiting.
+//! [`SwitchedPath`]s of forwarded datagrams. Without a free entry, a datagram of this node leaves
+//! in plain fragments, an incoming one is refused, and one to forward is reassembled. An incoming
+//! datagram keeps its slot until it is complete, aborted or timed out, because its sender may wait.
 //! Only if slots are needed, a stalled datagram is discarded, preferably one with only a first
 //! fragment, which can be forged from any address.
 //!
@@ -290,7 +290,8 @@ impl<M: Memory> Recovery<M> {
         sender.on_frame_done(now, wait)
     }
 
-    /// Handles an acknowledgment from `src` of an own datagram; returns the index and the effect.
+    /// Handles an acknowledgment from `src` of a datagram of this node. Returns the index of the
+    /// datagram, and the effect on it.
     pub(crate) fn on_ack(
         &mut self,
         now: Instant,

@@ -216,7 +216,8 @@ impl Sender {
         let header = Fragment {
             ecn: false,
             tag: self.tag,
-            // RFC 8931 §6: this bit "marks the end of a window".
+            // The last fragment of a train requests an acknowledgment: the bit "marks the end of a
+            // window" (RFC 8931 §6).
             ack_request: last,
             sequence,
             size,
@@ -232,7 +233,7 @@ impl Sender {
         self.phase != Phase::Aborting && self.sent.has(self.current)
     }
 
-    /// Handles the end of a frame; returns whether another frame of the train follows. Otherwise
+    /// Handles the end of a frame; returns whether another frame of the train follows. If not,
     /// the wait for an acknowledgment begins.
     pub(crate) fn on_frame_done(&mut self, now: Instant, wait: Duration) -> bool {
         let this = Bitmap::of(self.current);

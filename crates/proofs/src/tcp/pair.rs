@@ -25,7 +25,7 @@ pub struct Ends {
     pub window: usize,
     /// Whether both ends open the connection at the same time.
     pub both_open: bool,
-    /// Whether reading is an event of the model; otherwise the applications read at once.
+    /// Whether reading is an event of the model. If false, the applications read at once.
     pub slow_reader: bool,
     /// Whether the ends offer selective acknowledgments and timestamps.
     pub options: [bool; 2],

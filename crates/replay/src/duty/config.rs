@@ -46,7 +46,7 @@ pub struct LayerConfig {
     /// Transmissions without acknowledgment after which a frame is dropped. Attempts on a busy
     /// channel do not count, and are unlimited. Contiki with 6LoWPAN: 5.
     pub max_transmissions: u8,
-    /// Whether timers use Contiki's clock of 128 Hz, with a random phase in each node. Otherwise
+    /// Whether timers use Contiki's clock of 128 Hz, with a random phase in each node. If false,
     /// timers are exact.
     pub coarse_tick: bool,
     /// Maximum number of neighbours with waiting datagrams; 0 for no limit. The layer above this

@@ -9,7 +9,7 @@ pub enum CongestionEvent {
     Established,
     /// New data was acknowledged outside of recovery and without a congestion mark.
     Acked {
-        /// Whether the application fills at least half of the window. Otherwise the window does not
+        /// Whether the application fills at least half of the window. If false, the window does not
         /// reflect the path, and usually does not change (RFC 7661 §4.3).
         filled: bool,
     },

@@ -38,7 +38,7 @@ pub struct LinuxConfig {
     pub delayed_ack: Duration,
     /// Nagle's algorithm: off with TCP_NODELAY.
     pub nagle: bool,
-    /// Whether written data form pieces of several segments, as in Linux from 4.17 on. Otherwise a
+    /// Whether written data form pieces of several segments, as in Linux from 4.17 on. If false, a
     /// piece is one segment, as earlier on an interface without segmentation: the remaining part of
     /// a piece that is cut at the window's edge is then a separate segment.
     pub gso: bool,

@@ -297,7 +297,7 @@ mod commands {
         assert!(attacks.count() >= 13);
     }
 
-    /// Settings of the scenario `intruder`, of which one fits each attack.
+    /// Alternative settings of the scenario `intruder`. For each attack, one of them fits.
     const FORMS: [&[(&str, &str)]; 4] = [
         &[],
         &[("rpl.mode", "non-storing")],

@@ -13,7 +13,7 @@ pub struct Sockets {
 }
 
 impl Sockets {
-    /// Returns the numbers of sockets that the apps of node `index` need; `ports` are its
+    /// Returns how many sockets of each kind the apps of node `index` need; `ports` are the node's
     /// [`datagram_ports`].
     pub fn of(scenario: &Scenario, index: usize, ports: &[u16]) -> Sockets {
         let mut sockets = Sockets {

@@ -39,7 +39,7 @@ pub(super) struct Flow {
     pub(super) lost_connections: u64,
     /// Whether the sending application reports the bytes that it writes.
     is_given: bool,
-    /// Whether a connection exists; otherwise bytes in transit are lost.
+    /// Whether a connection exists. If false, bytes in transit are lost.
     is_open: bool,
     /// Whether the receiver has restarted since the present connection began: bytes that it had
     /// acknowledged but not read are lost.

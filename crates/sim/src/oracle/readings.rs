@@ -24,7 +24,7 @@ pub struct ReadingFormat {
     /// Bytes of a reading, at least four.
     pub bytes: usize,
     pub layout: Layout,
-    /// Whether the sender reports the readings that it drops. Otherwise a reading counts as lost
+    /// Whether the sender reports the readings that it drops. If false, a reading counts as lost
     /// when it is older than the longest latency of the flow so far.
     pub tells_losses: bool,
 }
@@ -100,9 +100,10 @@ pub(super) struct Readings {
     format: ReadingFormat,
     /// Creation time and state of the latest readings.
     made: VecDeque<(Instant, ReadingState)>,
-    /// Number of readings before the first one in `made`, and number of that reading.
+    /// Number of readings removed from `made`. Readings are numbered from 0, so this is also the
+    /// number of the first reading in `made`.
     old: u32,
-    /// Number of readings before the first one in `made` that never arrived.
+    /// Number of readings removed from `made` that had not arrived.
     old_lost: u64,
     arrived: u64,
     repeated: u64,

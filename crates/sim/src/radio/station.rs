@@ -129,17 +129,17 @@ pub enum Work {
     Idle,
     /// The frame to send waits until the bus to the radio is free.
     LoadWaits {
-        /// `None`: load only. Otherwise whether the transmission that follows uses CCA.
+        /// Whether the transmission that follows uses CCA; `None` if no transmission follows.
         then: Option<bool>,
     },
     /// The radio is in its [`RestState`] until the processor is ready to move the frame to send.
     Held {
-        /// `None`: load only. Otherwise whether the transmission that follows uses CCA.
+        /// Whether the transmission that follows uses CCA; `None` if no transmission follows.
         then: Option<bool>,
     },
     /// The frame is moved into the radio.
     Loading {
-        /// `None`: load only. Otherwise whether the transmission that follows uses CCA.
+        /// Whether the transmission that follows uses CCA; `None` if no transmission follows.
         then: Option<bool>,
     },
     /// A transmission without assessment waits until the radio has acknowledged a frame.
@@ -152,7 +152,7 @@ pub enum Work {
     Turnaround,
     Sending,
     AwaitAck,
-    /// The receiver is switched on for a channel assessment without a transmission.
+    /// The receiver starts for a channel assessment that no transmission follows.
     Settle,
     Assess {
         occupied: bool,

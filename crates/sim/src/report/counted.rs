@@ -48,7 +48,7 @@ figures! {
         seeded,
         /// Packets of other nodes, without duplicates.
         received,
-        /// Packets to a group of this node.
+        /// Packets to a group of which this node is a member.
         delivered,
         /// Transmissions.
         sent,

@@ -23,7 +23,7 @@ pub(super) struct Sessions<S> {
     wanted_until: Option<Instant>,
 }
 
-/// Period after a client without a free slot in which the server expects further such clients.
+/// Period in which the server expects further clients after a client has found no free slot.
 const WANTED: Duration = Duration::from_secs(10);
 
 impl<S: Session> Sessions<S> {
@@ -124,7 +124,7 @@ impl<S: Session> Sessions<S> {
         if more > 0 {
             self.wanted_until = Some(cx.now + WANTED);
         }
-        // While clients without a slot are expected, one slot is kept free.
+        // While the server expects further clients, it keeps one slot free.
         let is_wanted = self.wanted_until.is_some_and(|until| cx.now < until);
         let spare = u32::from(is_wanted && self.is_crowded(cx));
         let wanted = more.max(spare);

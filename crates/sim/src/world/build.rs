@@ -70,8 +70,9 @@ pub struct WorldOptions<'a> {
     pub loader: Option<&'a Loader<'a>>,
     /// Loads the firmware of a node with the interface `redpoll`, like `loader`.
     pub guests: Option<&'a GuestLoader<'a>>,
-    /// Opens the line to a node that runs outside the simulator, from the node and the line's
-    /// address, or returns a one-line message. By default a scenario with such nodes is an error.
+    /// Opens the connection to a node that runs outside the simulator, from the node and its
+    /// address, or returns a one-line message. By default a scenario with external nodes is an
+    /// error.
     pub lines: Option<&'a Lines<'a>>,
     /// Relation of virtual time to the external nodes; by default [`Pace::Waits`].
     pub pace: Pace,

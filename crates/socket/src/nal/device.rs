@@ -34,7 +34,7 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
     ///
     /// # Errors
     /// `EOPNOTSUPP` if the device does not carry IP packets, `EMSGSIZE` if its MTU or `packet` is
-    /// too short. Otherwise the future does not end.
+    /// too short. Without an error, the future does not end.
     pub async fn run_over<D: Driver, S: Future<Output = ()>>(
         &self,
         device: &mut D,

@@ -42,7 +42,8 @@ impl Identity {
             || (self.forwards && *dst == addr::LINK_LOCAL_ALL_ROUTERS)
     }
 
-    /// Returns whether this is a router's Subnet-Router anycast address (RFC 4291 §2.6.1).
+    /// Returns whether this node is a router, and `dst` is the Subnet-Router anycast address of its
+    /// prefix (RFC 4291 §2.6.1).
     pub(crate) fn is_subnet_anycast(&self, dst: &Addr) -> bool {
         let is_prefix = self.forwards && self.address.shares_prefix(dst, 64);
         is_prefix && !self.address.is_unspecified() && dst.0.ends_with(&[0; 8])

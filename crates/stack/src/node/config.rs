@@ -197,7 +197,7 @@ pub struct SleepyConfig {
     /// The times at which the node polls its parent.
     pub poll: PollConfig,
     /// Whether the parent sends all waiting frames after one poll
-    /// ([`LowpanConfig::indirect_burst`]). Otherwise the node polls for each frame.
+    /// ([`LowpanConfig::indirect_burst`]). If false, the node polls for each frame.
     pub burst: bool,
 }
 

@@ -270,8 +270,8 @@ impl<P: Profile> Node<P> {
 
     /// Returns whether the node accepts packets from the host side now: more than half of the slots
     /// are free. A host that checks this keeps packets in its own, larger memory, and leaves half
-    /// of the slots to the radio. Otherwise the messages that repair routes find no slot while many
-    /// packets wait for a route.
+    /// of the slots to the radio. Without this check, packets that wait for a route could fill all
+    /// slots, and the messages that repair the route would find none.
     pub fn has_room(&self) -> bool {
         self.link.lowpan.has_half()
     }

@@ -527,8 +527,8 @@ impl Mesh {
     }
 }
 
-/// Returns whether the tables contain at most the sleepy leaf's own registration and, with RPL,
-/// eight routes, which DAOs can keep for ever.
+/// Returns whether the tables are empty, apart from the sleepy leaf's own registration and, with
+/// RPL, at most eight routes. DAOs can renew these routes for ever.
 fn is_empty(tables: &Tables, ways: Ways) -> bool {
     let routes = if ways == Ways::Given { 1 } else { 8 };
     let expected = Tables {

@@ -6,8 +6,8 @@ use redpoll_results::compare::{Interval, mean_of};
 
 use super::figure::Figure;
 
-/// Figures of a run: the optimised one, then the limited ones in their order; `None` for a figure
-/// that the run does not have.
+/// Values of a run for the figures of [`Aims`]: first the figure to optimise, then each figure with
+/// a limit. `None` for a figure that the run does not have.
 pub type Sample = Vec<Option<f64>>;
 
 #[derive(Clone, Debug)]

@@ -73,7 +73,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     }
 
     /// Returns whether [`poll_segment`](Self::poll_segment) would return a segment with data, as
-    /// far as this is known without making it.
+    /// far as the connection can tell without making the segment.
     pub fn has_segment(&self) -> bool {
         self.reason_to_send(usize::MAX)
             .is_some_and(|plan| !plan.range().is_empty())
@@ -272,9 +272,9 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         known.min(room.wrapping_sub(SACK_HEAD) / SackBlocks::BLOCK_LEN)
     }
 
-    /// Returns the user timeout option that must be announced. RFC 5482 §3: "in the first packet
-    /// that does not have the SYN flag set", and after a change. It is delayed if SACK blocks leave
-    /// no room.
+    /// Returns the user timeout option that is still to be announced: "in the first packet that
+    /// does not have the SYN flag set" (RFC 5482 §3), and again after a change of the timeout. If
+    /// the segment has SACK blocks, they leave no room, and the option waits for a later segment.
     pub(super) fn owed_user_timeout(&self) -> Option<UserTimeout> {
         self.uto.owed().filter(|_| self.sack_block_count() == 0)
     }

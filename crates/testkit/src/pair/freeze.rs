@@ -51,7 +51,7 @@ impl Pair {
         let (tx, rx) = (vec![0; tx], vec![0; rx]);
         let conn = Connection::thaw(now, &self.config, now.since(since), &mut frozen, tx, rx);
         let conn = conn.map_err(|(error, ..)| error);
-        this.conn = Some(conn.expect("the frozen bytes are unchanged"));
+        this.conn = Some(conn.expect("frozen bytes can be thawed if they have not changed"));
     }
 
     /// Returns the number of times that the connection of a side was frozen.

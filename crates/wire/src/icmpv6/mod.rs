@@ -382,13 +382,13 @@ impl<'a> Message<'a> {
         false
     }
 
-    /// Returns whether this is an error message, type 0 to 127 (RFC 4443 §2.1), which must not be
-    /// answered with an error.
+    /// Returns whether the message is an error message, type 0 to 127 (RFC 4443 §2.1), which must
+    /// not be answered with an error.
     pub const fn is_error(&self) -> bool {
         self.message_type() < 128
     }
 
-    /// Returns whether this belongs to neighbour discovery.
+    /// Returns whether the message belongs to neighbour discovery.
     pub const fn is_neighbor_discovery(&self) -> bool {
         matches!(
             self,

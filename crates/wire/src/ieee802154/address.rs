@@ -35,7 +35,7 @@ impl Address {
     /// The short address that every node accepts (§6.1).
     pub const BROADCAST: Address = Address::Short(0xffff);
 
-    /// Returns whether this is the broadcast address.
+    /// Returns whether the address is the broadcast address.
     pub const fn is_broadcast(&self) -> bool {
         matches!(self, Address::Short(0xffff))
     }
@@ -49,7 +49,7 @@ impl Address {
         }
     }
 
-    /// Returns whether this is [`Address::Absent`].
+    /// Returns whether the address is [`Address::Absent`].
     pub const fn is_empty(&self) -> bool {
         matches!(self, Address::Absent)
     }

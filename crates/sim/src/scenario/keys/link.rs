@@ -69,7 +69,7 @@ pub(super) const KEYS: &[Key] = &[
     key("mac.transmissions", Count { min: 1, max: 255 }, Default("5"), CYCLED,
         "With Contiki's CSMA layer: number of unacknowledged transmissions after which a frame is dropped. Attempts on a busy channel do not count, and have no limit."),
     key("mac.coarse_tick", Bool, Default("true"), CYCLED,
-        "Timers of Contiki's CSMA layer have a resolution of 7.8 ms, with a separate phase in each node; otherwise they are exact."),
+        "Timers of Contiki's CSMA layer have a resolution of 7.8 ms, with a separate phase in each node. With `false`, they are exact."),
     key("mac.neighbour_queues", Count { min: 0, max: 255 }, Optional("2; 0 in `contiki-2.5`, which has one queue for all neighbours"), CYCLED,
         "With Contiki's CSMA layer: number of neighbours for which packets may wait at the same time; a packet for an additional neighbour is dropped. 0: no limit. A node's own segments are created only when they can be sent, and are never dropped."),
     key("mac.overhears", Bool, Default("false"), Some(("access", &["x-mac", "cx-mac"])),
@@ -102,7 +102,7 @@ pub(super) const KEYS: &[Key] = &[
     key("indirect.polls", Count { min: 1, max: 100 }, Default("4"), None,
         "Number of data requests that may fail to deliver the same frame before its datagram is dropped."),
     key("indirect.burst", Bool, Default("true"), None,
-        "One data request delivers all frames that wait for a sleepy node; otherwise each frame needs its own request."),
+        "One data request delivers all frames that wait for a sleepy node. With `false`, each frame needs its own request."),
     key("indirect.preempt", Bool, Default("true"), None,
         "While a frame waits for its first or next attempt, the MAC sends another frame before it, \
          if that frame is for a sleepy node that listens."),

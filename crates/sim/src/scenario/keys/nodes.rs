@@ -63,7 +63,7 @@ pub(super) const KEYS: &[Key] = &[
     key("apps.*.read_rate", size(1.0, 1e9), Optional("as fast as possible"), SINK,
         "Bytes per second that the app reads from each connection. A slow reader closes its window to the sender."),
     key("apps.*.resume", Bool, Default("false"), BULK,
-        "After a lost connection, the next one carries only data that were not acknowledged; otherwise the app sends all data again."),
+        "After a lost connection, the next one carries only data that were not acknowledged. With `false`, the app sends all data again."),
     key("apps.*.retry", time(100_000.0, DAY_US), Default("3 s"), RETRIES,
         "Pause before the next attempt after a connection or a request was refused or failed. The pause doubles with each further connection that does not open, up to half an hour."),
     key("apps.*.file", size(0.0, 1e9), Default("50 KiB"), FILES,

@@ -117,8 +117,9 @@ const TCP_HEADER: u16 = 20;
 const TIMESTAMPS: u16 = 12;
 
 impl TcpParams {
-    /// Returns the payload bytes of a full segment. For [`Mss::Frames`], this payload fits with
-    /// every IPv6 header of up to [`compressed_header_max`](Self::compressed_header_max) bytes.
+    /// Returns the payload bytes of a full segment. For [`Mss::Frames`], the segment fits into the
+    /// number of frames with every compressed IPv6 header of up to
+    /// [`compressed_header_max`](Self::compressed_header_max) bytes.
     pub fn payload_bytes(&self) -> u16 {
         match self.mss {
             Mss::Bytes(bytes) => bytes,
@@ -169,7 +170,7 @@ pub enum TransportSpec {
     /// The TCP of smoltcp, with the segment and buffer sizes that Redpoll's TCP would have.
     #[cfg(feature = "smoltcp")]
     Smoltcp {
-        /// Whether smoltcp uses Reno; otherwise it has no congestion control.
+        /// Whether smoltcp uses Reno. If false, smoltcp has no congestion control.
         reno: bool,
     },
 }

@@ -25,7 +25,7 @@ use crate::world::environment::Seat;
 const QUEUE: usize = 16;
 /// Time without an answer after which a request is repeated.
 const REPEAT: Duration = Duration::from_millis(300);
-/// Longest wait for a line at a time, in a world that waits.
+/// Longest wait for the bytes of one external node at a time, in a world that waits.
 pub(in crate::world) const LOOK: Duration = Duration::from_millis(100);
 
 pub(in crate::world) struct External {
@@ -44,7 +44,7 @@ pub(in crate::world) struct External {
     rest: RadioWork,
     text: Vec<u8>,
     figures: ExternalFigures,
-    /// Whether a notice about damage on the line was given.
+    /// Whether a notice about damaged bytes from the node was given.
     has_told_of_damage: bool,
 }
 
@@ -75,7 +75,7 @@ enum Item {
 }
 
 impl External {
-    /// Opens the line to the node of a place, if the node is external.
+    /// Opens the connection to the node at `seat`, if that node runs outside the simulator.
     pub(in crate::world) fn open(
         scenario: &Scenario,
         seat: &mut Seat<'_>,
@@ -197,7 +197,7 @@ impl External {
         self.line.send(&bytes);
     }
 
-    /// Handles the bytes that have arrived over the line, and sends the next request.
+    /// Handles the bytes that have arrived from the node, and sends the next request.
     pub(in crate::world) fn hear_all(&mut self, seat: &mut Seat<'_>) {
         while self.hear(seat, Duration::ZERO) {}
         self.converse(seat);
@@ -213,7 +213,7 @@ impl External {
         }
     }
 
-    /// Handles the bytes that arrive over the line within `wait`. Returns whether any arrived.
+    /// Handles the bytes that arrive from the node within `wait`. Returns whether any arrived.
     pub(in crate::world) fn hear(&mut self, seat: &mut Seat<'_>, wait: Duration) -> bool {
         let mut bytes = Vec::new();
         let arrival = self.line.receive(wait, &mut bytes);

@@ -137,8 +137,8 @@ pub(super) trait Protocol<M: Memory + 'static> {
         None
     }
 
-    /// Records whether the message that was polled last has left. Otherwise there was no room or no
-    /// route for it.
+    /// Records whether the message that was polled last has left. If not, there was no room or no
+    /// route for the message.
     fn on_message_sent(&mut self, has_left: bool) {}
 
     // --- packets ---

@@ -34,7 +34,7 @@ use crate::packet::{NextHop, is_unicast};
 pub(super) struct Registered<M: Memory + 'static> {
     advertised: Advertised,
     neighbours: Neighbours<M::Table<Option<Neighbour>>>,
-    /// The end of a neighbour's registration that was not polled yet.
+    /// A neighbour and the new end of its registration, until [`Self::poll_tenure`] returns it.
     tenure: Option<Tenure>,
 }
 

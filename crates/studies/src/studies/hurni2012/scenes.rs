@@ -408,13 +408,15 @@ pub fn on(run: &Run) -> Reading {
     Ok(100.0 * radio_on(run)? / (nodes * run.number("/simulated_s")?))
 }
 
-/// Returns the numbers of two lines at the same hops: first all of `one`, then all of `other`.
+/// Returns the rows of two series at the same numbers of hops: first all of `one`, then all of
+/// `other`.
 pub fn beside(one: &Line, other: &Line, hops: &[u32]) -> Vec<Handle> {
     let of = |line: &Line| line.some(hops.iter().copied());
     of(one).into_iter().chain(of(other)).collect()
 }
 
-/// Returns the ratios of the numbers from [`beside`], hop by hop.
+/// Returns the ratios of `one` to `other` for the values of the rows from [`beside`], one ratio per
+/// number of hops.
 pub fn ratios(all: &[f64]) -> impl Iterator<Item = f64> + '_ {
     let (one, other) = all.split_at(all.len() / 2);
     one.iter().zip(other).map(|(one, other)| one / other)

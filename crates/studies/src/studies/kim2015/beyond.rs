@@ -57,7 +57,7 @@ pub fn beyond() -> Figure {
         figure
             .made(
                 At::new(VERDICT, way),
-                Metric::new("throughput, Redpoll's TCP / UDP", ""),
+                Metric::new("throughput, ratio Redpoll's TCP / UDP", ""),
                 [most, least],
                 |[most, least]| most / least,
             )

@@ -59,7 +59,11 @@ pub fn figure_8() -> Figure {
         mean(&numbers(&run.flows(FLOWS)?, "/rtt_ms/p50")?)
     });
     figure
-        .ratio("RTT, heavy load / light load", rtt.at(HEAVY), rtt.at(LIGHT))
+        .ratio(
+            "RTT, ratio heavy load / light load",
+            rtt.at(HEAVY),
+            rtt.at(LIGHT),
+        )
         .judged("by-load");
     let hops = figure
         .point(
@@ -80,7 +84,7 @@ const FULLEST_QUEUE: Metric = Metric::new(
     "%",
 );
 const BEHIND: Metric = Metric::new(
-    "throughput, descendants of the node that drops most packets / other nodes",
+    "throughput, ratio descendants of the node that drops most packets / other nodes",
     "",
 );
 const TO_IT: Metric = Metric::new(
@@ -185,7 +189,7 @@ pub fn figure_10() -> Figure {
         ("udp-up", udp_up, UPSTREAM, &[up, lossy[0], lossy[1]][..]),
         ("udp-down", udp_down, DOWNSTREAM, &[down]),
     ] {
-        let what = Metric::new("throughput, 7 hops / 5 hops", "");
+        let what = Metric::new("throughput, ratio 7 hops / 5 hops", "");
         figure
             .made(
                 At::new(VERDICT, id),

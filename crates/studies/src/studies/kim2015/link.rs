@@ -129,8 +129,8 @@ pub fn figure_9() -> Figure {
         row.handle()
     });
     for (metric, pointer, what, id) in [
-        (DIOS, "/rpl/sent/dio", "DIOs, TCP / UDP", "dio"),
-        (DAOS, "/rpl/sent/dao", "DAOs, TCP / UDP", "dao"),
+        (DIOS, "/rpl/sent/dio", "DIOs, ratio TCP / UDP", "dio"),
+        (DAOS, "/rpl/sent/dao", "DAOs, ratio TCP / UDP", "dao"),
         (
             CHANGES,
             "/rpl/parent_changes",

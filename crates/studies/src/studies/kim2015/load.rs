@@ -41,7 +41,7 @@ pub fn by_load() -> Figure {
                 .made(
                     At::new(VERDICT, word),
                     Metric::new(
-                        "throughput, parents chosen by load / regardless of load",
+                        "throughput, ratio parents chosen by load / regardless of load",
                         "",
                     ),
                     [after, before],

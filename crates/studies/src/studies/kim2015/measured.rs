@@ -108,17 +108,25 @@ fn findings(figure: &mut Figure, x: &'static str, case: &dyn Fn(Traffic, u32) ->
         unreachable!("six kinds of traffic were read");
     };
     for (name, over, under) in [
-        ("figure 5b: throughput, UDP / TCP, up", udp_up, tcp_up),
-        ("figure 5b: throughput, UDP / TCP, down", udp_down, tcp_down),
-        ("figure 5b: throughput, TCP, up / down", tcp_up, tcp_down),
-        ("figure 8: RTT, heavy load / light load", slow, quick),
+        ("figure 5b: throughput, ratio UDP / TCP, up", udp_up, tcp_up),
         (
-            "figure 5b: throughput, Redpoll's TCP / UDP, up",
+            "figure 5b: throughput, ratio UDP / TCP, down",
+            udp_down,
+            tcp_down,
+        ),
+        (
+            "figure 5b: throughput, TCP, ratio up / down",
+            tcp_up,
+            tcp_down,
+        ),
+        ("figure 8: RTT, ratio heavy load / light load", slow, quick),
+        (
+            "figure 5b: throughput, ratio Redpoll's TCP / UDP, up",
             ours_up,
             udp_up,
         ),
         (
-            "figure 5b: throughput, Redpoll's TCP / UDP, down",
+            "figure 5b: throughput, ratio Redpoll's TCP / UDP, down",
             ours_down,
             udp_down,
         ),

@@ -26,7 +26,7 @@ pub fn figure_11() -> Figure {
     let (least, most) = (seconds(1), seconds(20));
     figure
         .ratio(
-            "TCP ETX, RTO of 0.5 s / 3 s",
+            "TCP ETX, ratio RTO of 0.5 s / 3 s",
             etx.at(least.clone()),
             etx.at(seconds(6)),
         )

@@ -23,21 +23,21 @@ pub fn figure_5b() -> Figure {
     });
     figure
         .ratio(
-            "throughput upstream, UDP / TCP",
+            "throughput upstream, ratio UDP / TCP",
             udp_up.at(HEAVY),
             tcp_up.at(HEAVY),
         )
         .judged("udp-over-tcp-up");
     figure
         .ratio(
-            "throughput downstream, UDP / TCP",
+            "throughput downstream, ratio UDP / TCP",
             udp_down.at(HEAVY),
             tcp_down.at(HEAVY),
         )
         .judged("udp-over-tcp-down");
     figure
         .ratio(
-            "throughput of TCP, upstream / downstream",
+            "throughput of TCP, ratio upstream / downstream",
             tcp_up.at(HEAVY),
             tcp_down.at(HEAVY),
         )

@@ -69,8 +69,8 @@ pub fn figure_5a() -> Figure {
         )
         .judged("down-alike")
         .cause(
-            "link attempts are 100.6 ms apart without a random part, so frames that collided \
-             collide again, and packets arrive at the same moment of each second",
+            "the same frames collide again and again, because link attempts are 100.6 ms apart \
+             without a random part, and packets arrive at the same moment of each second",
             &[spread, less],
         );
     figure

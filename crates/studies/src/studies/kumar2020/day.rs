@@ -196,7 +196,7 @@ fn beyond(figure: &mut Figure) {
     let windows = [
         (
             "beyond, one hour at night",
-            "Redpoll's node, one hour at night: radio duty cycle, TCP / CoAP",
+            "Redpoll's node, one hour at night: radio duty cycle, ratio TCP / CoAP",
             day_of_both(),
         ),
         (
@@ -211,7 +211,11 @@ fn beyond(figure: &mut Figure) {
         figure.ratio(what, tcp, coap).handle()
     });
     figure
-        .ratio("Redpoll's node: radio duty cycle, TCP / CoAP", tcp, coap)
+        .ratio(
+            "Redpoll's node: radio duty cycle, ratio TCP / CoAP",
+            tcp,
+            coap,
+        )
         .judged("beyond-radio-tcp-over-coap")
         .cause(TWO_SEGMENTS, &shown_by);
     figure
@@ -261,11 +265,11 @@ pub fn table_7() -> Figure {
         }
     });
     figure
-        .ratio("radio duty cycle, TCP / CoAP", tcp, coap)
+        .ratio("radio duty cycle, ratio TCP / CoAP", tcp, coap)
         .paper(1.24);
     figure
         .ratio(
-            "radio duty cycle, CoAP / unreliable protocol with batches",
+            "radio duty cycle, ratio CoAP / unreliable protocol with batches",
             coap,
             unreliable,
         )
@@ -307,35 +311,35 @@ pub fn figure_11() -> Figure {
     );
     let night_pauses = quotient(
         &mut figure,
-        "radio duty cycle with pauses, TCP / CoAP, 0 to 9 o'clock",
+        "radio duty cycle with pauses, ratio TCP / CoAP, 0 to 9 o'clock",
         &pauses,
         0..9,
     )
     .handle();
     let day_pauses = quotient(
         &mut figure,
-        "radio duty cycle with pauses, TCP / CoAP, 9 to 18 o'clock",
+        "radio duty cycle with pauses, ratio TCP / CoAP, 9 to 18 o'clock",
         &pauses,
         9..18,
     )
     .handle();
     quotient(
         &mut figure,
-        "radio duty cycle, TCP / CoAP, 0 to 9 o'clock",
+        "radio duty cycle, ratio TCP / CoAP, 0 to 9 o'clock",
         &both,
         0..9,
     )
     .judged("night");
     quotient(
         &mut figure,
-        "radio duty cycle, TCP / CoAP, 18 to 24 o'clock",
+        "radio duty cycle, ratio TCP / CoAP, 18 to 24 o'clock",
         &both,
         18..24,
     )
     .judged("evening");
     quotient(
         &mut figure,
-        "radio duty cycle, TCP / CoAP, 9 to 18 o'clock",
+        "radio duty cycle, ratio TCP / CoAP, 9 to 18 o'clock",
         &both,
         9..18,
     )

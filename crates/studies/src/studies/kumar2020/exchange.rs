@@ -75,7 +75,7 @@ pub fn figure_4a() -> Figure {
         .paper(7.2)
         .judged("in-all")
         .handle();
-    figure.verdict("total, measured / calculated", [whole], |[whole]| {
+    figure.verdict("total, ratio measured / calculated", [whole], |[whole]| {
         whole / bound::frame_ms(127.0)
     });
     figure

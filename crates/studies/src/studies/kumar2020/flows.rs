@@ -117,7 +117,7 @@ pub fn figure_12() -> Figure {
         .note("goodput falls only a little");
     figure
         .verdict(
-            "TCP, interquartile range of the goodput, 16 kb/s / 2 kb/s",
+            "TCP, interquartile range of the goodput, ratio 16 kb/s / 2 kb/s",
             [upper.at(16.0), lower.at(16.0), upper.at(2.0), lower.at(2.0)],
             |[upper, lower, upper_2, lower_2]| (upper - lower) / (upper_2 - lower_2),
         )
@@ -131,14 +131,14 @@ pub fn figure_12() -> Figure {
         .judged("red-less-tail-drop");
     figure
         .ratio(
-            "median goodput at 16 kb/s, TCP / CoAP",
+            "median goodput at 16 kb/s, ratio TCP / CoAP",
             tcp.at(16.0),
             coap.at(16.0),
         )
         .judged("tcp-over-coap");
     figure
         .ratio(
-            "median goodput at 16 kb/s, CoCoA / CoAP",
+            "median goodput at 16 kb/s, ratio CoCoA / CoAP",
             cocoa.at(16.0),
             coap.at(16.0),
         )
@@ -150,8 +150,8 @@ pub fn figure_12() -> Figure {
         )
         .judged("beyond-jain")
         .note(
-            "the relays use `red_fair` and `red_pause` (docs/scenario.md); those of the paper's \
-             node do not",
+            "in this row, the relays use `red_fair` and `red_pause` (docs/scenario.md); in the rows \
+             with the paper's node, they do not",
         );
     figure
 }

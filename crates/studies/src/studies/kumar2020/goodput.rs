@@ -30,27 +30,31 @@ pub fn figure_3a() -> Figure {
     let three_hops = figure.line(THREE_HOPS, GOODPUT, ends(line(3)), goodput);
     let one_hop = figure
         .ratio(
-            "Redpoll's node, 1 hop: goodput, 5 frames / 1 frame",
+            "Redpoll's node, 1 hop: goodput, ratio 5 frames / 1 frame",
             own.at(5),
             own.at(1),
         )
         .handle();
     let counted = figure
         .known(
-            At::new("payload per frame, 5 frames / 1 frame", X::None),
+            At::new("payload per frame, ratio 5 frames / 1 frame", X::None),
             TIMES,
             counted(5) / counted(1),
         )
         .handle();
     let [of_one, of_eight] = other_packets(&mut figure);
     figure
-        .ratio("uplink: goodput, 5 frames / 1 frame", up.at(5), up.at(1))
+        .ratio(
+            "uplink: goodput, ratio 5 frames / 1 frame",
+            up.at(5),
+            up.at(1),
+        )
         .paper(4.5)
         .judged("uplink-5-over-1")
         .cause(ONE_FRAME, &of_one);
     figure
         .ratio(
-            "downlink: goodput, 5 frames / 1 frame",
+            "downlink: goodput, ratio 5 frames / 1 frame",
             down.at(5),
             down.at(1),
         )
@@ -59,19 +63,23 @@ pub fn figure_3a() -> Figure {
         .cause(ONE_FRAME, &of_one);
     figure
         .ratio(
-            "Redpoll's node, 3 hops: goodput, 5 frames / 1 frame",
+            "Redpoll's node, 3 hops: goodput, ratio 5 frames / 1 frame",
             three_hops.at(5),
             three_hops.at(1),
         )
         .judged("beyond-3-hops-5-over-1")
         .cause(OWN_FRAME, &[counted, one_hop]);
     figure
-        .ratio("uplink: goodput, 8 frames / 5 frames", up.at(8), up.at(5))
+        .ratio(
+            "uplink: goodput, ratio 8 frames / 5 frames",
+            up.at(8),
+            up.at(5),
+        )
         .judged("uplink-8-over-5")
         .cause(EIGHT_FRAMES, &of_eight);
     figure
         .ratio(
-            "downlink: goodput, 8 frames / 5 frames",
+            "downlink: goodput, ratio 8 frames / 5 frames",
             down.at(8),
             down.at(5),
         )
@@ -107,13 +115,13 @@ fn other_packets(figure: &mut Figure) -> [[Handle; 2]; 2] {
     [
         [
             over(
-                "uplink, headers of 23 B: goodput, 5 frames / 1 frame",
+                "uplink, headers of 23 B: goodput, ratio 5 frames / 1 frame",
                 &long,
                 5,
                 1,
             ),
             over(
-                "uplink, no operating system: goodput, 5 frames / 1 frame",
+                "uplink, no operating system: goodput, ratio 5 frames / 1 frame",
                 &idle,
                 5,
                 1,
@@ -121,13 +129,13 @@ fn other_packets(figure: &mut Figure) -> [[Handle; 2]; 2] {
         ],
         [
             over(
-                "uplink, headers of 23 B: goodput, 8 frames / 5 frames",
+                "uplink, headers of 23 B: goodput, ratio 8 frames / 5 frames",
                 &long,
                 8,
                 5,
             ),
             over(
-                "uplink, no operating system: goodput, 8 frames / 5 frames",
+                "uplink, no operating system: goodput, ratio 8 frames / 5 frames",
                 &idle,
                 8,
                 5,
@@ -218,14 +226,14 @@ pub fn figure_3b() -> Figure {
         .judged("downlink-6-over-4");
     figure
         .ratio(
-            "goodput with a buffer of 1 segment, downlink / uplink",
+            "goodput with a buffer of 1 segment, ratio downlink / uplink",
             down.at(1),
             up.at(1),
         )
         .judged("1-downlink-over-uplink");
     figure
         .ratio(
-            "RTT with a buffer of 1 segment, downlink / uplink",
+            "RTT with a buffer of 1 segment, ratio downlink / uplink",
             down_rtt.at(1),
             up_rtt.at(1),
         )
@@ -236,7 +244,7 @@ pub fn figure_3b() -> Figure {
 
 pub fn figure_4b() -> Figure {
     let mut figure = Figure::new("4b", "From the radio's rate to goodput")
-        .x_label("step, with the costs of all previous steps")
+        .x_label("step; each includes the costs of all previous steps")
         .about(
             "The bounds are calculated from the simulated radio's times: one frame buffer, 7.14 \
              us of SPI per byte, CSMA, link acknowledgment. Measured: one hop, no border router, \
@@ -286,8 +294,9 @@ pub fn figure_4b() -> Figure {
 }
 
 /// Reason for which five frames instead of one gain less than in the paper.
-const ONE_FRAME: &str = "the reason is the cost of a packet in addition to its frames: with \
-    headers of 23 bytes the ratio is lower, and without an operating system it is lower still";
+const ONE_FRAME: &str = "the ratio depends on the time that a packet costs in addition to its \
+    frames, mostly the operating system's time: the ratio is lower with link headers of 23 bytes, \
+    and lower still without an operating system";
 
 pub fn section_6_3() -> Figure {
     let mut figure = Figure::new("6.3", "Goodput over one hop")
@@ -330,9 +339,9 @@ pub fn section_7_2() -> Figure {
             .paper(BOUNDS[index]);
     }
     for (what, hops, paper) in [
-        ("goodput, 2 hops / 1 hop", 2, 0.44),
-        ("goodput, 3 hops / 1 hop", 3, 0.30),
-        ("goodput, 4 hops / 1 hop", 4, 0.27),
+        ("goodput, ratio 2 hops / 1 hop", 2, 0.44),
+        ("goodput, ratio 3 hops / 1 hop", 3, 0.30),
+        ("goodput, ratio 4 hops / 1 hop", 4, 0.27),
     ] {
         figure
             .ratio(what, testbed.at(hops), testbed.at(1))

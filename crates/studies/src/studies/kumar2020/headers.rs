@@ -102,10 +102,10 @@ fn share(figure: &mut Figure, series: &'static str, case: Case, security: u32) -
         .handle()
 }
 
-/// Adds segments of one frame. The paper says that headers are more than half of such a frame.
+/// Adds segments of one frame. The paper says that headers are more than half of the frame.
 fn one_frame(figure: &mut Figure) {
     let judged = share(figure, "one frame", line(1), TCPLP_SECURITY_BYTES);
-    // The parts of the headers in one such frame.
+    // The bytes of each header in one frame that holds a whole segment.
     let inside = single(line(1), TCPLP_SECURITY_BYTES);
     let shown_by = LAYERS.map(|(name, layer, _, _)| {
         let security = match name {

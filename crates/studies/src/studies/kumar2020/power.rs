@@ -63,7 +63,7 @@ pub fn section_8_1_3() -> Figure {
         |[http, idle_http, coap, idle_coap]: [f64; 4]| (http - idle_http) / (coap - idle_coap);
     let one_hop = figure
         .verdict(
-            "one hop: radio time in excess of that without requests, TCP / CoAP",
+            "one hop: radio time in excess of that without requests, ratio TCP / CoAP",
             [
                 near_http.at(OFTEN),
                 near_http.at(IDLE),
@@ -76,7 +76,7 @@ pub fn section_8_1_3() -> Figure {
         .handle();
     figure
         .verdict(
-            "radio time in excess of that without requests, TCP / CoAP",
+            "radio time in excess of that without requests, ratio TCP / CoAP",
             [http.at(OFTEN), http.at(IDLE), coap.at(OFTEN), coap.at(IDLE)],
             cost,
         )

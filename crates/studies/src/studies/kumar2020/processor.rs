@@ -54,18 +54,18 @@ pub fn table_7() -> Figure {
             .handle()
     });
     figure
-        .ratio("CPU duty cycle, TCP / CoAP", tcp, coap)
+        .ratio("CPU duty cycle, ratio TCP / CoAP", tcp, coap)
         .paper(0.973 / 0.834);
     figure
         .ratio(
-            "CPU duty cycle, CoAP / unreliable protocol with batches",
+            "CPU duty cycle, ratio CoAP / unreliable protocol with batches",
             coap,
             batch,
         )
         .paper(0.834 / 0.30);
     figure
         .ratio(
-            "CPU duty cycle of the unreliable protocol, no batch / batch",
+            "CPU duty cycle of the unreliable protocol, ratio no batch / batch",
             single,
             batch,
         )

@@ -61,7 +61,7 @@ pub fn figure_5a() -> Figure {
     figure.row(goodput.at(40)).paper(64.1);
     figure
         .ratio(
-            "goodput, d = 100 ms / d = 0",
+            "goodput, ratio d = 100 ms / d = 0",
             goodput.at(100),
             goodput.at(0),
         )
@@ -96,12 +96,16 @@ pub fn figure_5b() -> Figure {
     figure.row(loss.at(30)).paper(1.0).judged("loss-30");
     figure.row(loss.at(40)).paper(1.0).judged("loss-40");
     figure
-        .ratio("goodput, d = 30 ms / d = 0", goodput.at(30), goodput.at(0))
+        .ratio(
+            "goodput, ratio d = 30 ms / d = 0",
+            goodput.at(30),
+            goodput.at(0),
+        )
         .paper(1.0)
         .judged("goodput-30-over-0");
     figure
         .ratio(
-            "goodput, d = 40 ms / d = 5 ms",
+            "goodput, ratio d = 40 ms / d = 5 ms",
             goodput.at(40),
             goodput.at(5),
         )
@@ -124,13 +128,17 @@ pub fn figure_5c() -> Figure {
     figure.line("3 hops, beyond", RTT, own, rtt);
     figure
         .ratio(
-            "RTT over 3 hops, d = 100 ms / d = 0",
+            "RTT over 3 hops, ratio d = 100 ms / d = 0",
             three.at(100),
             three.at(0),
         )
         .judged("rises");
     figure
-        .ratio("RTT at d = 40 ms, 3 hops / 1 hop", three.at(40), one.at(40))
+        .ratio(
+            "RTT at d = 40 ms, ratio 3 hops / 1 hop",
+            three.at(40),
+            one.at(40),
+        )
         .paper(3.0)
         .judged("3-hops-over-1");
     figure
@@ -156,13 +164,17 @@ pub fn figure_5d() -> Figure {
         )
     });
     figure
-        .ratio("frames, d = 40 ms / d = 0", all.at(40), all.at(0))
+        .ratio("frames, ratio d = 40 ms / d = 0", all.at(40), all.at(0))
         .judged("40-over-0");
     figure
-        .ratio("frames, d = 100 ms / d = 40 ms", all.at(100), all.at(40))
+        .ratio(
+            "frames, ratio d = 100 ms / d = 40 ms",
+            all.at(100),
+            all.at(40),
+        )
         .judged("100-over-40");
     figure.ratio(
-        "frames per KiB, d = 40 ms / d = 0",
+        "frames per KiB, ratio d = 40 ms / d = 0",
         of_kib.at(40),
         of_kib.at(0),
     );
@@ -313,7 +325,7 @@ pub fn figure_6b() -> Figure {
     let others = other_losses(&mut figure);
     figure
         .ratio(
-            "fast retransmissions, d = 40 ms / d = 0",
+            "fast retransmissions, ratio d = 40 ms / d = 0",
             fast.at(40),
             fast.at(0),
         )

@@ -88,49 +88,49 @@ pub fn figure_9() -> Figure {
         .paper(100.0);
     figure
         .ratio(
-            "radio duty cycle, TCP / CoAP, no batching",
+            "radio duty cycle, ratio TCP / CoAP, no batching",
             tcp.radio.at(SINGLE),
             coap.radio.at(SINGLE),
         )
         .judged("radio-single");
     figure
         .ratio(
-            "radio duty cycle, TCP / CoAP, batches",
+            "radio duty cycle, ratio TCP / CoAP, batches",
             tcp.radio.at(BATCH),
             coap.radio.at(BATCH),
         )
         .judged("radio-batch");
     figure
         .ratio(
-            "radio duty cycle, CoCoA / CoAP, batches",
+            "radio duty cycle, ratio CoCoA / CoAP, batches",
             cocoa.radio.at(BATCH),
             coap.radio.at(BATCH),
         )
         .note("without losses both protocols behave alike");
     figure
         .ratio(
-            "CPU duty cycle, TCP / CoAP, batches",
+            "CPU duty cycle, ratio TCP / CoAP, batches",
             tcp.cpu.at(BATCH),
             coap.cpu.at(BATCH),
         )
         .judged("cpu-batch");
     figure
         .ratio(
-            "CPU duty cycle, TCP, batches / no batching",
+            "CPU duty cycle, TCP, ratio batches / no batching",
             tcp.cpu.at(BATCH),
             tcp.cpu.at(SINGLE),
         )
         .judged("cpu-tcp-batch-over-single");
     figure
         .ratio(
-            "radio duty cycle, TCP, batches / no batching",
+            "radio duty cycle, TCP, ratio batches / no batching",
             tcp.radio.at(BATCH),
             tcp.radio.at(SINGLE),
         )
         .judged("tcp-batch-over-single");
     figure
         .ratio(
-            "radio duty cycle, CoAP, batches / no batching",
+            "radio duty cycle, CoAP, ratio batches / no batching",
             coap.radio.at(BATCH),
             coap.radio.at(SINGLE),
         )
@@ -356,14 +356,14 @@ fn figure_10_verdicts(figure: &mut Figure, of: &Lossy) {
     .judged("cpu-tcp-over-coap");
     figure
         .ratio(
-            "radio duty cycle, TCP / CoAP, at 0 % loss",
+            "radio duty cycle, ratio TCP / CoAP, at 0 % loss",
             of.tcp.radio.at(0),
             of.coap.radio.at(0),
         )
         .judged("radio-tcp-over-coap-0");
     figure
         .ratio(
-            "radio duty cycle, TCP / CoAP, at 9 % loss",
+            "radio duty cycle, ratio TCP / CoAP, at 9 % loss",
             of.tcp.radio.at(9),
             of.coap.radio.at(9),
         )
@@ -376,7 +376,7 @@ fn figure_10_verdicts(figure: &mut Figure, of: &Lossy) {
     .judged("radio-ideal-over-coap");
     figure
         .ratio(
-            "retransmissions, TCP / CoAP, at 21 % loss",
+            "retransmissions, ratio TCP / CoAP, at 21 % loss",
             of.again[0].at(21),
             of.again[1].at(21),
         )
@@ -393,7 +393,7 @@ fn figure_10_verdicts(figure: &mut Figure, of: &Lossy) {
 fn figure_10_promises(figure: &mut Figure, of: &Lossy) {
     figure
         .ratio(
-            "Redpoll's node: radio duty cycle, TCP / CoAP, at 0 % loss",
+            "Redpoll's node: radio duty cycle, ratio TCP / CoAP, at 0 % loss",
             of.own_tcp.radio.at(0),
             of.own_coap.radio.at(0),
         )

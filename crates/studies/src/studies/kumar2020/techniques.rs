@@ -110,7 +110,7 @@ fn buffers(figure: &mut Figure) {
         .known(At::new(ON, ZERO_COPY), MEMORY, BUFFER)
         .handle();
     figure
-        .ratio("send buffer, with / without zero-copy send", on, off)
+        .ratio("send buffer, ratio with / without zero-copy send", on, off)
         .paper(0.5)
         .note(
             "by construction: without zero-copy send, the part of a window that waits to be sent \
@@ -124,7 +124,7 @@ fn buffers(figure: &mut Figure) {
     let on = figure.known(At::new(ON, IN_PLACE), MEMORY, BUFFER).handle();
     figure
         .ratio(
-            "receive buffer, with / without in-place reassembly",
+            "receive buffer, ratio with / without in-place reassembly",
             on,
             off,
         )
@@ -145,7 +145,7 @@ fn of_the_paper(table: &mut Ablation) {
         on: tcplp(uplink()),
     };
     table
-        .gain("goodput, with / without large MSS", &large_mss)
+        .gain("goodput, ratio with / without large MSS", &large_mss)
         .paper(4.5);
     let retry_delay = Technique {
         name: "link retry delay",
@@ -159,7 +159,11 @@ fn of_the_paper(table: &mut Ablation) {
     table.0.row(on).paper(1.0);
     table
         .0
-        .ratio("segment loss, with / without link retry delay", on, off)
+        .ratio(
+            "segment loss, ratio with / without link retry delay",
+            on,
+            off,
+        )
         .paper(0.17);
     let duty_cycle = Technique {
         name: "adaptive duty cycle",
@@ -170,7 +174,7 @@ fn of_the_paper(table: &mut Ablation) {
     };
     table
         .gain(
-            "HTTP latency, with / without adaptive duty cycle",
+            "HTTP latency, ratio with / without adaptive duty cycle",
             &duty_cycle,
         )
         .paper(0.5);
@@ -181,7 +185,7 @@ fn of_the_paper(table: &mut Ablation) {
         off: tcplp(line(1)).set("mac.deaf_backoff", "true"),
         on: tcplp(line(1)),
     };
-    table.gain("goodput, with / without software CSMA", &csma);
+    table.gain("goodput, ratio with / without software CSMA", &csma);
 }
 
 /// Adds the management of the queue for sleepy nodes, and rows that explain its effect.
@@ -197,7 +201,7 @@ fn queue_management(table: &mut Ablation) {
     };
     let short_timeout = table
         .gain(
-            "radio duty cycle, with / without L2 queue management, data request timeout 50 ms",
+            "radio duty cycle, ratio with / without L2 queue management, data request timeout 50 ms",
             &short_timeout,
         )
         .paper(0.67)
@@ -211,7 +215,7 @@ fn queue_management(table: &mut Ablation) {
     };
     let a_fifth = table
         .gain(
-            "radio duty cycle, with / without L2 queue management, 20 % of frames lost",
+            "radio duty cycle, ratio with / without L2 queue management, 20 % of frames lost",
             &a_fifth,
         )
         .paper(0.67)
@@ -229,7 +233,7 @@ fn queue_management(table: &mut Ablation) {
     table
         .0
         .ratio(
-            "TCP's radio duty cycle, with / without L2 queue management",
+            "TCP's radio duty cycle, ratio with / without L2 queue management",
             on,
             off,
         )
@@ -253,7 +257,7 @@ fn own(table: &mut Ablation) {
         off: three().set("lowpan.fragment_burst", "false"),
         on: three().set("lowpan.fragment_burst", "true"),
     };
-    table.gain("goodput, with / without fragments in bursts", &bursts);
+    table.gain("goodput, ratio with / without fragments in bursts", &bursts);
     let one_poll = Technique {
         name: "one poll for all waiting frames",
         metric: DUTY_POLL,
@@ -263,7 +267,7 @@ fn own(table: &mut Ablation) {
     };
     table
         .gain(
-            "radio duty cycle, with / without one poll for all waiting frames",
+            "radio duty cycle, ratio with / without one poll for all waiting frames",
             &one_poll,
         )
         .judged("beyond-one-poll");
@@ -276,7 +280,7 @@ fn own(table: &mut Ablation) {
     };
     table
         .gain(
-            "radio duty cycle, with / without a learned poll schedule",
+            "radio duty cycle, ratio with / without a learned poll schedule",
             &schedule,
         )
         .judged("beyond-schedule");

@@ -105,33 +105,33 @@ pub fn figure_7() -> Figure {
         .judged("mesh-rtt");
     figure
         .ratio(
-            "least latency, HTTP / CoAP, sleep of 1 s",
+            "least latency, ratio HTTP / CoAP, sleep of 1 s",
             http_least.at(ONE_SECOND),
             coap_least.at(ONE_SECOND),
         )
         .judged("one-second-least");
     figure.ratio(
-        "latency, HTTP / CoAP, always on",
+        "latency, ratio HTTP / CoAP, always on",
         http.at(ALWAYS_ON),
         coap.at(ALWAYS_ON),
     );
     figure
         .ratio(
-            "latency, HTTP / CoAP, sleep of 1 s",
+            "latency, ratio HTTP / CoAP, sleep of 1 s",
             http.at(ONE_SECOND),
             coap.at(ONE_SECOND),
         )
         .judged("one-second");
     figure
         .ratio(
-            "latency, HTTP / CoAP, sleep of 1 s, adaptive",
+            "latency, ratio HTTP / CoAP, sleep of 1 s, adaptive",
             http.at(ADAPTIVE),
             coap.at(ADAPTIVE),
         )
         .judged("adaptive");
     figure
         .ratio(
-            "latency of HTTP, adaptive / not adaptive",
+            "latency of HTTP, ratio adaptive / not adaptive",
             http.at(ADAPTIVE),
             http.at(ONE_SECOND),
         )
@@ -139,14 +139,14 @@ pub fn figure_7() -> Figure {
         .judged("adaptive-over-not");
     figure
         .ratio(
-            "Redpoll's node: latency, HTTP / CoAP, sleep of 1 s, adaptive",
+            "Redpoll's node: latency, ratio HTTP / CoAP, sleep of 1 s, adaptive",
             own_http.at(ADAPTIVE),
             own_coap.at(ADAPTIVE),
         )
         .judged("beyond-adaptive");
     figure
         .ratio(
-            "Redpoll's node: latency of HTTP, adaptive / not adaptive",
+            "Redpoll's node: latency of HTTP, ratio adaptive / not adaptive",
             own_http.at(ADAPTIVE),
             own_http.at(ONE_SECOND),
         )
@@ -182,12 +182,16 @@ pub fn figure_8a() -> Figure {
         figure.line(&format!("{name}, beyond"), LATENCY, own, latency);
         line
     });
-    figure.ratio("latency, HTTP / CoAP, 82 bytes", http.at(82), coap.at(82));
+    figure.ratio(
+        "latency, ratio HTTP / CoAP, 82 bytes",
+        http.at(82),
+        coap.at(82),
+    );
     let ends = |line: &Line| [line.at(8_192), line.at(1_024)];
     let ([far, near], [far_coap, near_coap]) = (ends(&http), ends(&coap));
     figure
         .verdict(
-            "slope of latency over size, HTTP / CoAP",
+            "slope of latency over size, ratio HTTP / CoAP",
             [far, near, far_coap, near_coap],
             |[far, near, far_coap, near_coap]| (far - near) / (far_coap - near_coap),
         )
@@ -228,14 +232,14 @@ pub fn figure_8b() -> Figure {
     );
     let five = figure
         .ratio(
-            "segments of five frames, blocks of 512 bytes: goodput, TCP / CoAP",
+            "segments of five frames, blocks of 512 bytes: goodput, ratio TCP / CoAP",
             five.at("HTTP"),
             five.at("CoAP"),
         )
         .handle();
     figure
         .ratio(
-            "goodput, TCP / CoAP",
+            "goodput, ratio TCP / CoAP",
             testbed.at("HTTP"),
             testbed.at("CoAP"),
         )
@@ -248,7 +252,7 @@ pub fn figure_8b() -> Figure {
         );
     figure
         .ratio(
-            "Redpoll's node: goodput, TCP / CoAP",
+            "Redpoll's node: goodput, ratio TCP / CoAP",
             beyond.at("HTTP"),
             beyond.at("CoAP"),
         )

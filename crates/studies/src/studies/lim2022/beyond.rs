@@ -46,7 +46,7 @@ pub fn beyond() -> Figure {
         verdict(
             &mut figure,
             tcp.name,
-            "goodput at 50 m, Redpoll's TCP / the paper's TCP that the series names",
+            "goodput at 50 m, ratio Redpoll's TCP / the paper's TCP that the series names",
             &[ours.0.at(50), theirs.0.at(50)],
             |all| all[0] / all[1],
         )
@@ -64,7 +64,7 @@ pub fn beyond() -> Figure {
         verdict(
             &mut figure,
             tcp.name,
-            "radio time per byte at 50 m, Redpoll's TCP / the paper's TCP that the series names",
+            "radio time per byte at 50 m, ratio Redpoll's TCP / the paper's TCP that the series names",
             &[ours.2.at(50), theirs.2.at(50)],
             |all| all[0] / all[1],
         )

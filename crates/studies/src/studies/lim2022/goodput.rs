@@ -84,7 +84,7 @@ fn heavy(figure: &mut Figure, tcp: Tcp, [null, slow, fast]: &[Line; 3], other: &
     verdict(
         figure,
         tcp.name,
-        "goodput at 100 m, 8 Hz / NullRDC",
+        "goodput at 100 m, ratio 8 Hz / NullRDC",
         &[slow.at(100), null.at(100)],
         |all| all[0] / all[1],
     )
@@ -92,7 +92,7 @@ fn heavy(figure: &mut Figure, tcp: Tcp, [null, slow, fast]: &[Line; 3], other: &
     verdict(
         figure,
         tcp.name,
-        "goodput at 100 m, 8 Hz / 16 Hz",
+        "goodput at 100 m, ratio 8 Hz / 16 Hz",
         &[slow.at(100), fast.at(100)],
         |all| all[0] / all[1],
     )

@@ -71,21 +71,21 @@ pub fn awake() -> Figure {
         .judged("tcp-no-loss");
     figure
         .ratio(
-            "time, bound for five frames / TCP, losses by collisions only",
+            "time, ratio bound for five frames / TCP, losses by collisions only",
             bounds[0],
             tcp.time[0],
         )
         .judged("near-the-bound");
     figure
         .ratio(
-            "time, bound for five frames / TCP, 10 % of frames lost",
+            "time, ratio bound for five frames / TCP, 10 % of frames lost",
             bounds[2],
             tcp.time[2],
         )
         .judged("near-the-bound-at-loss");
     figure
         .ratio(
-            "time, BDX / TCP, 10 % of frames lost",
+            "time, ratio BDX / TCP, 10 % of frames lost",
             bdx.time[2],
             tcp.time[2],
         )
@@ -114,7 +114,7 @@ pub fn sleepy() -> Figure {
         .judged("tcp");
     figure
         .ratio(
-            "time, BDX / TCP, 10 % of frames lost",
+            "time, ratio BDX / TCP, 10 % of frames lost",
             bdx.time[2],
             tcp.time[2],
         )
@@ -127,14 +127,14 @@ pub fn sleepy() -> Figure {
         );
     figure
         .ratio(
-            "charge, TCP / BDX, 10 % of frames lost",
+            "charge, ratio TCP / BDX, 10 % of frames lost",
             tcp.charge[2],
             bdx.charge[2],
         )
         .judged("charge-over-stop-and-wait");
     figure
         .ratio(
-            "charge, TCP / Block1, 10 % of frames lost",
+            "charge, ratio TCP / Block1, 10 % of frames lost",
             tcp.charge[2],
             block1.charge[2],
         )

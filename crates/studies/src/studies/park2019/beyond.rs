@@ -82,14 +82,14 @@ pub fn beyond() -> Figure {
     let red = red_rows;
     figure
         .ratio(
-            "time until the last node has finished, Redpoll with RED / BLIP",
+            "time until the last node has finished, ratio Redpoll with RED / BLIP",
             red[0],
             blip[0],
         )
         .judged("faster");
     figure
         .ratio(
-            "throughput of the slowest node, Redpoll with RED / BLIP",
+            "throughput of the slowest node, ratio Redpoll with RED / BLIP",
             red[1],
             blip[1],
         )

@@ -23,13 +23,14 @@ pub fn border() -> Figure {
     let mut figure = Figure::new("border", "TAiM, FQ-CoDel and the policy lead")
         .x_label("seconds since the flows started")
         .about(
-            "The border router forwards each packet at once (`without`), or at the time that a \
-             mechanism chooses: TAiM; deficit round robin (DRR) or FQ-CoDel behind a shaper, which \
-             releases one packet every D_init (TAiM's first delay between two packets); FQ-CoDel \
-             without this shaper; or `taim.policy = \"lead\"`. The scenes are a line of four hops \
-             and testbed-1. On the line, all nodes send with Redpoll's TCP, or with one segment of \
-             38 bytes in flight, and Jain's index is computed from the bytes that each node has \
-             delivered since the start. On testbed-1, the nodes run Redpoll's TCP or BLIP's.",
+            "The border router forwards each packet at once (`without`), or when one of five \
+             mechanisms permits it. These are TAiM, TAiM with `taim.policy = \"lead\"`, deficit \
+             round robin (DRR) behind a shaper, FQ-CoDel behind the same shaper, and FQ-CoDel \
+             alone. The shaper releases one packet every D_init (TAiM's first delay between two \
+             packets). The scenes are a line of four hops and testbed-1. On the line, all nodes \
+             run Redpoll's TCP, either as it is or limited to one segment of 38 bytes in flight. \
+             There, Jain's index is computed from the bytes that each node has delivered since the \
+             start. On testbed-1, the nodes run Redpoll's TCP or BLIP's.",
         )
         .aside();
     of_line(&mut figure, "Redpoll", line(), "redpoll");
@@ -94,14 +95,14 @@ fn of_line(figure: &mut Figure, who: &str, case: Case, word: &str) {
     );
     let both = [lead.slowest, without.slowest];
     judge(
-        "throughput of the slowest flow, policy lead / no policy",
+        "throughput of the slowest flow, ratio policy lead / no policy",
         &both,
         over,
         "slowest",
     );
     let both = [lead.together, without.together];
     judge(
-        "throughput of all flows, policy lead / no policy",
+        "throughput of all flows, ratio policy lead / no policy",
         &both,
         over,
         "together",
@@ -160,7 +161,7 @@ fn of_testbed(figure: &mut Figure, who: &str, case: Case, word: &str) {
         "over-taim",
     );
     judge(
-        "throughput of all nodes, policy lead / no policy",
+        "throughput of all nodes, ratio policy lead / no policy",
         &[lead[1], without[1]],
         over,
         "together",

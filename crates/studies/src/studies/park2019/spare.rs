@@ -71,14 +71,14 @@ fn downstream(figure: &mut Figure) {
         .judged("down-segments");
     figure
         .ratio(
-            "packets that arrived, with / without spare_one_segment",
+            "packets that arrived, ratio with / without spare_one_segment",
             with[0],
             without[0],
         )
         .judged("down-packets");
     figure
         .ratio(
-            "frames per packet delivered, with / without spare_one_segment",
+            "frames per packet delivered, ratio with / without spare_one_segment",
             with[2],
             without[2],
         )
@@ -140,20 +140,20 @@ fn upstream(figure: &mut Figure, host: &'static str, word: &str) {
             .judged(format!("{word}-{id}"));
     };
     if word == "up" {
-        judge("RTT, with / without spare_one_segment", 0, "rtt");
+        judge("RTT, ratio with / without spare_one_segment", 0, "rtt");
     }
     judge(
-        "throughput of nodes with one segment in flight, with / without spare_one_segment",
+        "throughput of nodes with one segment in flight, ratio with / without spare_one_segment",
         1,
         "throughput",
     );
     judge(
-        "throughput of nodes with Redpoll's TCP, with / without spare_one_segment",
+        "throughput of nodes with Redpoll's TCP, ratio with / without spare_one_segment",
         2,
         "others",
     );
     judge(
-        "frames per kilobyte, with / without spare_one_segment",
+        "frames per kilobyte, ratio with / without spare_one_segment",
         3,
         "frames",
     );

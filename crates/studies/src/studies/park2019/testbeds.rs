@@ -88,9 +88,9 @@ pub fn figure_4() -> Figure {
     figure
 }
 
-const NOT_KNOWN: &str = "the cause is not known; nine or ten seeds are too few to decide whether \
-    this row holds; see also the rows with a queue of ten packets per node";
-const TIME: &str = "the cause is not known. If a quarter of all frames is lost on the air, the \
+const NOT_KNOWN: &str = "unknown: nine or ten seeds are too few to decide whether this row holds; \
+    see also the rows with a queue of ten packets per node";
+const TIME: &str = "unknown. If a quarter of all frames is lost on the air, the \
     duration, the max-min ratio and the ratio of the throughputs in the room and in the corridor \
     are nearly as in the paper, but UDP then loses packets even at low loads, unlike in the \
     paper. If 45 % of all packets are lost between border router and host, the duration is as in \
@@ -201,7 +201,7 @@ fn compared(
         .judged("fairer");
     figure
         .ratio(
-            "max-min ratio, with TAiM / without TAiM",
+            "max-min ratio, quotient with TAiM / without TAiM",
             max_min[1],
             max_min[0],
         )
@@ -213,7 +213,7 @@ fn compared(
         .paper(spreads[1]);
     figure
         .ratio(
-            "throughput of all nodes, with / without TAiM",
+            "throughput of all nodes, ratio with / without TAiM",
             sums[1],
             sums[0],
         )
@@ -413,7 +413,7 @@ fn by_minute(name: &'static str, title: &'static str, testbed: Testbed) -> Figur
         .judged("fairer");
     figure
         .ratio(
-            "max-min ratio, with TAiM / without TAiM",
+            "max-min ratio, quotient with TAiM / without TAiM",
             with[2],
             without[2],
         )

@@ -51,7 +51,7 @@ fn figure(name: &'static str, title: &'static str, leaf: Leaf) -> Figure {
     }
     figure
         .ratio(
-            "time, Redpoll / TCPlp as shipped, 10 % of frames lost",
+            "time, ratio Redpoll / TCPlp as shipped, 10 % of frames lost",
             times[1],
             times[0],
         )

@@ -70,14 +70,14 @@ fn figure(poll_ms: u32, name: &'static str, title: &'static str) -> Figure {
     }
     figure
         .ratio(
-            "time, Redpoll / TCPlp as shipped, 10 % of frames lost",
+            "time, ratio Redpoll / TCPlp as shipped, 10 % of frames lost",
             times[1],
             times[0],
         )
         .judged("time");
     figure
         .ratio(
-            "charge, Redpoll / TCPlp as shipped, 10 % of frames lost",
+            "charge, ratio Redpoll / TCPlp as shipped, 10 % of frames lost",
             charges[1],
             charges[0],
         )

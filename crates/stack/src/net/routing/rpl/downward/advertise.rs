@@ -89,7 +89,8 @@ pub(super) struct NoPath {
 }
 
 /// A DAO that has been sent. The next DAO waits until this one is acknowledged or, if no
-/// acknowledgement is requested, for a DelayDAO. Otherwise a router's targets could fill its queue.
+/// acknowledgement is requested, for a DelayDAO. Without this wait, the DAOs of a router with many
+/// targets could fill its queue.
 #[derive(Clone, Copy, Debug)]
 struct Pending {
     until: Instant,
