@@ -46,8 +46,8 @@ pub(crate) struct Cocoa {
     is_blind: bool,
     rto: Duration,
     updated: Instant,
-    /// The draft's rules for messages that are not confirmable. Contiki's `cocoa.c` has no such
-    /// rules: its comment states that it applies to confirmable messages only.
+    /// The draft's rules for messages that are not confirmable. Contiki's `cocoa.c` has no rules
+    /// for them: its comment states that it applies to confirmable messages only.
     pub(crate) unconfirmed: Unconfirmed,
 }
 

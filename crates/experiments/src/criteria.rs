@@ -16,7 +16,7 @@ pub enum Purpose {
     Reproduces,
     /// A parameter was chosen so that this row matches.
     Calibrates,
-    /// A target of the project; the paper has no such number.
+    /// A target of the project; the paper has no number for it.
     Promises,
     /// Explains other rows, and is not judged.
     #[default]

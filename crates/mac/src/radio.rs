@@ -45,7 +45,7 @@ pub enum RadioWork<W = Infallible> {
     },
     /// A job that only access methods with a [`Cycle`](crate::Cycle) have. Ends in
     /// [`RadioResult::Cycled`] or in a result of `Transmit`. On devices, `W` is [`Infallible`]:
-    /// there are no such jobs.
+    /// they have no jobs of this kind.
     Cycled(W),
     /// Keep the receiver on between operations.
     Listen,

@@ -624,8 +624,8 @@ fn resets_are_limited_in_rate() {
 }
 
 /// RFC 9293 §3.5.1: a node that has restarted answers segments of former connections by a reset,
-/// also before it has a route: through the neighbour that delivered the segment. A packet from the
-/// host side, or a broadcast, indicates no such neighbour.
+/// even if it has no route yet: through the neighbour that delivered the segment. A packet from the
+/// host side, or a broadcast, does not show a neighbour that could forward the reset.
 #[test]
 fn a_reset_goes_back_to_the_router_that_has_brought_the_segment() {
     let mut lone = Lone::border(|_| {});

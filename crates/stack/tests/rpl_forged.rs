@@ -263,7 +263,7 @@ fn forged_dios(lone: &mut Lone, count: u16) {
 }
 
 /// A node does not leave its version for one that only neighbours without acknowledged frames
-/// advertise. It sends a DIS to one such neighbour every three seconds.
+/// advertise. It sends a DIS to one of these neighbours every three seconds.
 #[test]
 fn a_forged_version_is_not_followed() {
     let mut lone = joined();

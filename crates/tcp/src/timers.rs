@@ -113,9 +113,9 @@ impl TimerTable {
     }
 
     /// Adjusts the timers after `high` grew by `steps` of 2^32 microseconds, at least every 71
-    /// minutes. Otherwise a timer that expired long ago could look like one that expires in days.
+    /// minutes. If this is not done, an expired timer could look like one that expires in days.
     fn catch_up(&mut self, floor: u32, steps: u32) {
-        // 500 steps are 2^31 milliseconds. No timer runs for so long, so all have expired.
+        // 500 steps are 2^31 milliseconds, longer than any timer: all timers have expired.
         let is_long = steps >= 500;
         let passed = floor.wrapping_sub(self.now);
         for at in &mut self.at {

@@ -134,7 +134,7 @@ fn answers_to_old_text_are_limited() {
             answers += t.sent().len();
             t.wait(4);
         }
-        // At most forty answers are sent in five seconds; two such periods start here.
+        // At most forty answers are sent in five seconds. Two periods of five seconds start here.
         assert!((20..=80).contains(&answers), "{answers}");
         t.wait(5_000);
         send!(t, seq 1, ack 1, data b"ab");

@@ -44,7 +44,7 @@ pub struct Hello {
     /// Address of the host behind the border router.
     pub host: Option<String>,
     /// Distances up to which a frame is received and disturbs other frames, in metres; `None` if
-    /// the medium has no such distance.
+    /// the medium has no fixed distances.
     pub ranges_m: Option<[f64; 2]>,
     /// Whether links depend on positions, so that nodes can be moved.
     pub is_movable: bool,

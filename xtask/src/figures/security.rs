@@ -71,7 +71,7 @@ const FULL: f64 = pace(&PROTECTED, PROTECTED_ACK, 0) / WITHOUT;
 /// The ratio if the remainder of the buffer always follows three full segments: 0.870.
 const WITH_RESTS: f64 = pace(&PROTECTED, PROTECTED_ACK, 1) / WITHOUT;
 /// Relative random deviation of the measured ratio. Goodput over a line varies by up to 4 %
-/// (`docs/model/throughput.md`); the mean of five ratios of two such runs varies by 4 % · √(2 / 5).
+/// (`docs/model/throughput.md`); the mean of five ratios of two runs varies by 4 % · √(2 / 5).
 const CHANCE: f64 = 0.0253;
 
 const AS_DERIVED: Bound = Bound::Between(FULL * (1.0 - CHANCE), FULL * (1.0 + CHANCE));

@@ -23,7 +23,7 @@ use crate::{FAILED, USAGE};
 
 /// Real time between two checks for requests from browsers.
 const TURN: WallDuration = WallDuration::from_millis(15);
-/// Longest simulated time between two such checks, while a browser is connected.
+/// Longest simulated time between two checks for requests, while a browser is connected.
 const SLICE: Duration = Duration::from_millis(500);
 
 pub(super) struct Show {

@@ -414,8 +414,8 @@ impl Pour {
         arrived
     }
 
-    /// Sends a packet of a flow that does not exist; returns how many such packets have arrived
-    /// since the last call.
+    /// Sends a packet of a flow that does not exist; returns how many packets of nonexistent flows
+    /// have arrived since the last call.
     fn forge(&self, flow: u32) -> u32 {
         let server = self.server();
         let [a, b] = [(flow >> 16) as u16, flow as u16];

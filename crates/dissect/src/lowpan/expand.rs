@@ -11,9 +11,9 @@ use crate::layer::{Bytes, Layer};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whole {
     Here,
-    /// Uncompressed length of the datagram, of which the payload has only the beginning.
+    /// Uncompressed length of the datagram; the payload has only its beginning.
     Expanded(usize),
-    /// Compressed length of the datagram, of which the payload has only the beginning.
+    /// Compressed length of the datagram; the payload has only its beginning.
     Compressed(usize),
 }
 

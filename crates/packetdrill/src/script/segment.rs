@@ -26,7 +26,7 @@ impl Segment {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Options {
     Exactly(Vec<Opt>),
-    /// These options, followed by any others.
+    /// The given options, followed by any others.
     Begins(Vec<Opt>),
 }
 

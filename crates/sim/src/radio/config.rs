@@ -80,8 +80,8 @@ impl Model {
     /// Returns the default SPI time of one byte in microseconds. AT86RF233: a unicast frame of 127
     /// bytes takes 7.2 ms (Kumar et al. 2020 §6.3): 6.24 ms for CSMA, turnarounds, air time and the
     /// ACK, 10 µs of [overhead](Self::overhead), and the SPI time of 127 + 6 bytes, 7.14 µs each.
-    /// For the CC2420 no such figure is known. It has the same default, so that the two models
-    /// differ only by their buffers.
+    /// For the CC2420 no SPI time is known. It has the same default, so that the two models differ
+    /// only by their buffers.
     pub(crate) const fn spi_us_per_byte(self) -> f64 {
         match self {
             Model::At86rf233 | Model::Cc2420 => 7.14,

@@ -68,7 +68,7 @@ pub trait App {
     fn on_acks(&mut self, _cx: &mut Context<'_>) {}
 
     /// Restarts the app after its node has restarted; only its state in flash remains. Returns
-    /// false if the app has no such state: the caller then creates the app again.
+    /// false if the app has no state in flash: the caller then creates the app again.
     fn restart(&mut self, _cx: &mut Context<'_>) -> bool {
         false
     }

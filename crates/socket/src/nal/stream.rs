@@ -182,8 +182,8 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> TcpStream<'_, P, C, T> {
     /// other end; returns the length. [`Net::tcp_thaw`] restores the connection.
     ///
     /// # Errors
-    /// Those of [`Connection::freeze`](redpoll_tcp::Connection::freeze); the connection is then
-    /// unchanged.
+    /// The errors of [`Connection::freeze`](redpoll_tcp::Connection::freeze). After an error, the
+    /// connection is unchanged.
     pub fn freeze(&mut self, out: &mut [u8]) -> Result<usize, FreezeError> {
         let id = self.id;
         self.net

@@ -19,7 +19,7 @@ pub trait Waiter {
     /// Makes one call, and lets the node send the resulting packets.
     ///
     /// # Errors
-    /// Those of the call.
+    /// The errors of `call`.
     fn call<T>(
         &mut self,
         call: impl FnOnce(&mut Sockets<'_, Self::Profile>) -> Answer<T>,
@@ -32,7 +32,7 @@ pub trait Waiter {
     /// end the sleep. A mutex with a condition variable guarantees that.
     ///
     /// # Errors
-    /// Those of the call; `EAGAIN` after the timeout.
+    /// The errors of the call, and `EAGAIN` after the timeout.
     fn wait<T>(
         &mut self,
         wait: Wait<'_>,

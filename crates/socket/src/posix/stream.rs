@@ -127,7 +127,7 @@ impl<P: Profile> Sockets<'_, P> {
     /// with TCP_FASTOPEN). Without a cookie the data follow the handshake.
     ///
     /// # Errors
-    /// Those of `send_fast`, except `EINPROGRESS`.
+    /// The errors of `send_fast`, except `EINPROGRESS`.
     pub fn open_by_sending(&mut self, fd: Fd, data: &[u8], remote: Endpoint) -> Answer<usize> {
         let socket = self.entry(fd)?;
         let tuning = socket.tuning;

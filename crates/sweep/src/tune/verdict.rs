@@ -78,7 +78,7 @@ pub struct Neighbour {
 /// The reason why the search found no better point.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Bound {
-    /// This neighbour has a better optimised figure, but violates these limits.
+    /// The neighbouring point `neighbour` has a better optimised figure, but violates `limits`.
     Limit {
         limits: Vec<String>,
         neighbour: usize,

@@ -55,11 +55,11 @@ impl<B: Bytes, A: Algorithms> Connection<B, SendRing<B>, A> {
         SeqRange::new(self.snd.una.min(end), end)
     }
 
-    /// Writes the connection to `out`, and returns the number of bytes written. They contain all
-    /// state that the peer can observe, and the data in both directions.
+    /// Writes the connection to `out`, and returns the number of bytes written. These bytes contain
+    /// all state that the peer can observe, and the data in both directions.
     ///
-    /// They do not contain data received beyond a gap (RFC 2018 §8 allows that; the peer
-    /// retransmits them), segments with the link, counters, and constant parameters. Pass the same
+    /// The bytes do not contain data received beyond a gap (RFC 2018 §8 allows the loss; the peer
+    /// retransmits them), segments that the link holds, counters, and constants. Pass the same
     /// [`Config`] to [`thaw`](Self::thaw). Do not use this connection afterwards, because two
     /// copies would send to the peer.
     ///

@@ -73,7 +73,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     }
 
     /// Returns whether [`poll_segment`](Self::poll_segment) would return a segment with data, as
-    /// far as the connection can tell without making the segment.
+    /// far as the connection knows before it makes the segment.
     pub fn has_segment(&self) -> bool {
         self.reason_to_send(usize::MAX)
             .is_some_and(|plan| !plan.range().is_empty())

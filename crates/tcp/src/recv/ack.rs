@@ -34,11 +34,11 @@ impl AckPolicy {
         may_wait
     }
 
-    /// Makes a duplicate ACK due for a segment that arrived beyond a gap. RFC 5681 §4.2: each such
-    /// segment is acknowledged at once. A delayed acknowledgment that still waits goes together
-    /// with the duplicate if `with_sack`: a sender with SACK counts the blocks (RFC 6675 §2).
-    /// Without SACK the delayed acknowledgment goes first, because an ACK that advances is not
-    /// counted as a duplicate (RFC 5681 §2).
+    /// Makes a duplicate ACK due for a segment that arrived beyond a gap. RFC 5681 §4.2: each
+    /// out-of-order segment is acknowledged at once. If `with_sack`, a delayed acknowledgment that
+    /// still waits goes together with the duplicate, because a sender with SACK counts the blocks
+    /// (RFC 6675 §2). Without SACK, the delayed acknowledgment goes first, because an ACK that
+    /// advances is not counted as a duplicate (RFC 5681 §2).
     pub(crate) fn on_out_of_order(&mut self, with_sack: bool) {
         self.quick = QUICK;
         let waiting = u8::from(self.unacked > 0 && !with_sack);

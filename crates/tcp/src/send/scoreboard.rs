@@ -3,7 +3,7 @@
 //! The sequence numbers are divided into stretches. All bytes of a stretch were sent at the same
 //! time and have the same fate. A stretch is a segment or a part of one. When the table is full, a
 //! stretch may cover several segments: neighbours are joined if both have arrived or neither has.
-//! If there are no such neighbours, a further arrival is not recorded. Its data may be
+//! If no two neighbours can be joined, a further arrival is not recorded. Its data may be
 //! retransmitted, and SND.UNA covers them later. Recorded arrivals are never lost, and data that
 //! may not have arrived are never recorded as arrived.
 

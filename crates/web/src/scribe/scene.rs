@@ -58,7 +58,7 @@ fn attacks(scenario: &Scenario, mode: Mode) -> Vec<[String; 2]> {
 }
 
 /// Returns the distances up to which a frame is received and disturbs other frames; `None` if the
-/// medium has no such distance.
+/// medium has no fixed distances.
 fn ranges(scenario: &Scenario) -> Option<[f64; 2]> {
     match (&scenario.medium, &scenario.links) {
         (MediumConfig::UnitDisk(disk), LinkSource::Positions) => {

@@ -140,7 +140,7 @@ impl Ipv6Header {
 /// Skips extension headers. Returns the next-header number of the upper layer and its offset in
 /// `payload`, the bytes after the fixed header.
 ///
-/// It skips hop-by-hop, routing and destination-option headers, and fragment headers of
+/// The function skips hop-by-hop, routing and destination-option headers, and fragment headers of
 /// unfragmented packets (RFC 6946 §2.1). It stops, and returns the header's own number, at a real
 /// fragment, at a hop-by-hop header that is not the first (RFC 8200 §4.1) and at an unknown header.
 ///

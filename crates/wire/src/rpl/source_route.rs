@@ -112,7 +112,7 @@ impl<'a> SourceRoute<'a> {
 /// The result of processing a packet at a hop (RFC 6554 §4.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Advance {
-    /// This was the last hop.
+    /// The packet has arrived at the last hop of its route.
     Arrived,
     /// The packet's destination is now this next hop.
     Onward(Addr),

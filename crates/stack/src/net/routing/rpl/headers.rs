@@ -142,7 +142,7 @@ enum Dress {
     Keep,
     /// No header of RPL, because the receiver does not know RPL.
     Bare,
-    /// This packet information, which replaces that of the packet.
+    /// New packet information, which replaces the packet's.
     Information(PacketInformation),
     /// A source route along this path.
     #[allow(dead_code, reason = "only a root makes source routes")]
