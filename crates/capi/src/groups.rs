@@ -17,7 +17,7 @@ use present as implementation;
 
 /// Whether the library has groups.
 pub(crate) const AVAILABLE: bool = cfg!(feature = "groups");
-/// Longest packet to a group with its outer headers, in bytes.
+/// Longest multicast packet with its outer headers, in bytes.
 pub(crate) const PACKET: u16 = 320;
 /// Sizes of the Seed Set and the Buffered Message Set (RFC 7731) of a node with groups.
 const TABLES: (usize, usize) = (4, 4);

@@ -1,4 +1,4 @@
-//! The program with nodes of another stack: its messages if such a node cannot be used.
+//! The program's messages if a node of another stack cannot be used.
 #![cfg(feature = "modules")]
 
 mod support;

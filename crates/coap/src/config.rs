@@ -116,8 +116,8 @@ pub struct Config {
     /// Time after which an unanswered request is acknowledged by an Empty message. The response
     /// then follows in a separate message (RFC 7252 §5.2.2).
     pub piggyback_within: Duration,
-    /// DEFAULT_LEISURE (RFC 7252 §8.2): the answer to a request to a group is sent at a random time
-    /// within this time. Default 5 s.
+    /// DEFAULT_LEISURE (RFC 7252 §8.2): the answer to a multicast request is sent at a random time
+    /// within this period. Default 5 s.
     pub leisure: Duration,
     /// Time for which a client waits for a response: since the acknowledgement of a confirmable
     /// request, or since a non-confirmable request was sent. Default MAX_TRANSMIT_WAIT.

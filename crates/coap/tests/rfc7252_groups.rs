@@ -1,4 +1,4 @@
-//! RFC 7252 §8: requests to a group.
+//! RFC 7252 §8: multicast requests.
 
 use crate::common;
 

@@ -114,7 +114,7 @@ pub struct Lowpan<M: Memory> {
     next_tag: u16,
 
     segment_event: Option<LowpanEvent>,
-    /// Number of slots whose datagram has ended and whose event was not polled yet.
+    /// Number of slots whose datagram has ended and whose event the caller has not polled yet.
     ended: u8,
     datagram_event: Option<LowpanEvent>,
     counters: LowpanCounters,

@@ -1,4 +1,4 @@
-//! RFC 8931: fragments that are recovered individually, from `A` to `B`.
+//! RFC 8931: `A` sends recoverable fragments to `B`, and retransmits lost fragments individually.
 
 use crate::common;
 

@@ -9,7 +9,7 @@ use redpoll_base::{Duration, Instant, checksum::Checksum, least};
 use redpoll_wire::ieee802154::{Address, FrameHeader};
 
 /// Number of remembered sources. A further one replaces the source that was heard least recently; a
-/// copy of the latter's frame is then not recognised.
+/// copy of the replaced source's frame is then not recognised.
 const SOURCES: usize = 16;
 
 #[derive(Clone, Copy, Debug)]

@@ -1,4 +1,4 @@
-//! Tests the shared library in the way of packetdrill: with slot numbers, raw pointers, real file
+//! Tests the shared library as packetdrill uses it: with slot numbers, raw pointers, real file
 //! descriptors and two threads.
 
 mod tool;

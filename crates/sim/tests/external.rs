@@ -1,4 +1,5 @@
-//! External nodes at the other end of a line in memory: the program of `firmware/`'s images.
+//! External nodes that the simulator reaches through a channel in memory. They run the program of
+//! `firmware/`'s images.
 
 #[path = "support/same.rs"]
 mod same;

@@ -1,5 +1,5 @@
-//! Applications with futures on simulated nodes: those of `samples`, which also run over a fake
-//! device, a serial line and a TUN interface.
+//! Runs the applications of `samples`, which use futures, on simulated nodes. Other tests run them
+//! over a fake device, a serial line and a TUN interface.
 
 use std::cell::{Cell, RefCell};
 use std::net::SocketAddr;

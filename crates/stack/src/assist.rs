@@ -55,7 +55,7 @@ pub trait Assist {
     /// its own to its neighbours only.
     const GROUPS: bool = false;
 
-    /// Decides about a packet to a group. `Ok(Some(start))`: the node is a member, and its UDP
+    /// Decides about a multicast packet. `Ok(Some(start))`: the node is a member, and its UDP
     /// sockets get the packet, or the one inside it that begins at byte `start`. `Ok(None)`: the
     /// packet ends here, because the assistant has stored it or the node is not a member. The
     /// assistant sends what it has stored by [`Assist::poll_packet`].

@@ -45,7 +45,7 @@ pub(crate) struct PacketView<'p> {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum NextHop {
-    /// A neighbour on the radio; for a packet to a group, all neighbours.
+    /// A neighbour on the radio; for a multicast packet, all neighbours.
     Link(Address),
     Host,
 }

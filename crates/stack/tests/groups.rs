@@ -17,7 +17,7 @@ const CLOUD: Addr = Addr([0xfd, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9]);
 #[derive(Default)]
 struct Member {
     group: Option<Addr>,
-    /// The side from which each packet to a group came; `None` for the node's own packets.
+    /// The side from which each multicast packet came; `None` for the node's own packets.
     seen: Vec<Option<Side>>,
 }
 

@@ -15,7 +15,7 @@
 //! [reads](Connection::read) them piece by piece while it sends, and reports the outcome with
 //! [`on_segment_sent`](Connection::on_segment_sent) or
 //! [`on_segment_lost`](Connection::on_segment_lost). The retransmission timer starts at that
-//! report, and the engine does not retransmit bytes that are still with the link.
+//! report, and the engine does not retransmit bytes that the link still holds.
 //!
 //! # A transfer
 //!

@@ -1,4 +1,4 @@
-//! The rate at which a border router lets packets to groups into the mesh.
+//! The rate at which a border router lets multicast packets into the mesh.
 
 use redpoll_base::Instant;
 

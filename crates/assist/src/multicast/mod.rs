@@ -1,6 +1,6 @@
 //! Multicast groups in a mesh, by MPL with proactive forwarding (RFC 7731).
 //!
-//! A *seed* puts a message into the mesh: it numbers a packet to a group, and encloses it in a
+//! A *seed* puts a message into the mesh: it numbers a multicast packet, and encloses it in a
 //! packet to all forwarders. Each forwarder keeps the message for a short time, and broadcasts it a
 //! few times by the Trickle algorithm (RFC 6206). A forwarder that hears a neighbour send the same
 //! message stays silent in this interval. Members of the group get the enclosed packet.
@@ -118,7 +118,7 @@ pub struct Counters {
     pub expired: u32,
 }
 
-/// The fate of a packet to a group.
+/// The fate of a multicast packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
     /// The node is a member. The packet for it begins at this byte.
@@ -204,7 +204,7 @@ impl<M: Kinds> Multicast<M> {
         self.groups.role(group).is_member
     }
 
-    /// Processes a packet to a group from the radio.
+    /// Processes a multicast packet from the radio.
     pub fn on_link(&mut self, now: Instant, header: &Ipv6Header, packet: &mut [u8]) -> Fate {
         let dst = &header.dst;
         if addr::is_link_scoped_multicast(dst) {
@@ -247,7 +247,7 @@ impl<M: Kinds> Multicast<M> {
         }
     }
 
-    /// Processes a packet to a group from the host side, which enters the mesh.
+    /// Processes a multicast packet from the host side, which enters the mesh.
     pub fn on_host(
         &mut self,
         now: Instant,

@@ -85,7 +85,7 @@ impl Default for Lead {
 }
 
 /// The condition under which packets wait, an addition to the paper: flows compete, and the network
-/// behind the border router is their bottleneck. Otherwise packets pass at once. Only
+/// behind the border router is their bottleneck. If not, packets pass at once. Only
 /// [`Policy::Taim`] has this condition; [`Policy::Lead`] never delays a single flow.
 ///
 /// A flow competes while it always has a packet under way. The network counts as a bottleneck if

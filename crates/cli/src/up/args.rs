@@ -16,8 +16,9 @@ use redpoll_program::rights::RightsArgs;
 ///
 /// The mesh appears behind a TUN interface, with the scenario's prefix. If the user may not
 /// create that interface, the mesh is connected inside its own network namespace, where the
-/// kernel allows this (use --shell, or give a COMMAND). Otherwise only single ports are forwarded
-/// into it (--forward). Ctrl-C ends the program and removes everything it created.
+/// kernel allows this (use --shell, or give a COMMAND). If the kernel does not allow it, only
+/// single ports are forwarded to the mesh (--forward). Ctrl-C ends the program and removes
+/// everything it created.
 ///
 /// When the mesh is up, the program drops its capabilities and restricts itself to the files it
 /// still needs. As root it becomes the --user. From then on it cannot start programs.

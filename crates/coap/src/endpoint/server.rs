@@ -359,7 +359,7 @@ impl Endpoint {
             };
             self.answer(asked.from, asked.message, datagram);
         } else if asked.is_for_group {
-            // RFC 7252 §8.2: a request to a group gets no errors, which many servers would send.
+            // RFC 7252 §8.2: a multicast request gets no errors, which many servers would send.
             if !is_unwanted && !is_error(&packet) {
                 self.delay(now, asked.from, packet);
             }

@@ -19,7 +19,7 @@ impl<P: Profile> Node<P> {
         dst.is_multicast() && !self.net.is_mine(dst)
     }
 
-    /// Processes a packet to a group: one from outside, or one of this node to a group beyond the
+    /// Processes a multicast packet: one from outside, or one of this node to a group beyond the
     /// link. A refused packet keeps its slot.
     pub(super) fn on_group(&mut self, now: Instant, packet: &Packet) -> Result<(), Refusal> {
         let from = match packet.origin {
@@ -49,7 +49,7 @@ impl<P: Profile> Node<P> {
     }
 
     /// Delivers the UDP packet that begins at byte `start` of `packet`. Refuses other protocols,
-    /// because they would answer a packet to a group.
+    /// because they would answer a multicast packet.
     fn deliver_to_group(
         &mut self,
         now: Instant,

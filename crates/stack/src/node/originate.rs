@@ -81,7 +81,7 @@ impl<P: Profile> Node<P> {
         Err(failure)
     }
 
-    /// Releases a packet to a group for which the assistant has no room.
+    /// Releases a multicast packet for which the assistant has no room.
     fn end_group(&mut self, packet: &Packet, result: Result<(), Refusal>) -> Result<(), Error> {
         result.map_err(|_| {
             self.link.lowpan.release(packet.slot);

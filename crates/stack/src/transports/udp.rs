@@ -11,7 +11,7 @@ use crate::{Error, NodeEvent, UdpId};
 
 /// Bytes that a stored datagram needs in addition to its data: length, address, port.
 const HEADER: usize = 2 + 16 + 2;
-/// A bit of the first byte of a stored length, which marks a datagram for a group. No length needs
+/// A bit of the first byte of a stored length, which marks a multicast datagram. No length needs
 /// this bit, because packets of 6LoWPAN are shorter than 2,048 bytes. It is cleared before reading.
 const MARK: u8 = 0x80;
 

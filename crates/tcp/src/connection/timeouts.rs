@@ -38,7 +38,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     /// the link has sent the segment.
     fn on_retransmission_timeout(&mut self) {
         self.link.on_timeout();
-        // The segment to retransmit is still with the link, or everything has been acknowledged.
+        // The link still holds the segment to retransmit, or everything has been acknowledged.
         let outstanding = self.snd.una < self.snd.nxt;
         if self.pins.covers(0) || !outstanding {
             return;

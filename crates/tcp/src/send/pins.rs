@@ -1,7 +1,7 @@
 //! Pinned segments: those that the link is sending.
 //!
-//! A segment stays with the link for tens of milliseconds to seconds while its fragments wait for
-//! the radio. In that time its bytes must not change or disappear, and they must not be sent twice.
+//! The link holds a segment for tens of milliseconds to seconds while its fragments wait for the
+//! radio. In that time its bytes must not change or disappear, and they must not be sent twice.
 //! A pin ensures this for a range of sequence numbers, including SYN and FIN, until the link
 //! reports the outcome.
 

@@ -8,8 +8,8 @@ use redpoll_base::copy;
 /// Stores the bytes that wait to be sent or acknowledged.
 ///
 /// The connection reads bytes by sequence number, once for each transmission. It frees them when
-/// they are acknowledged and no segment with the link needs them. The link reads the bytes of a
-/// segment at the time of transmission, so they must not move until then.
+/// they are acknowledged and no segment that the link holds needs them. The link reads the bytes of
+/// a segment at the time of transmission, so they must not move until then.
 ///
 /// Each store has its own way to add data: [`SendRing`](crate::SendRing) copies into a buffer, and
 /// [`Chain`](crate::Chain) keeps the application's buffers.

@@ -83,7 +83,7 @@ pub fn table_3() -> Figure {
     }
     figure
         .known(At::new("ours", "protocol, all features"), ROM, bytes(FLASH))
-        .note("includes a SYN cache and cookies, Fast Open, user timeouts, path MTU discovery");
+        .note("the value includes a SYN cache and cookies, Fast Open, user timeouts, path MTU discovery");
     let share = 100.0 * (bytes(CONNECTION_SLOT) + bytes(SOCKET)) / HAMILTON;
     figure
         .known(
