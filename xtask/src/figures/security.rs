@@ -153,7 +153,7 @@ pub(super) const FIGURES: &[Figure] = &[
     ),
     // Virtual time is exact: any other number of bytes gives another goodput.
     secured(
-        "goodput, with security / with ten more bytes in each frame",
+        "goodput, ratio with security / with ten more bytes in each frame",
         "line-3",
         SECURED,
         TEN_BYTES,

@@ -192,8 +192,8 @@ impl<M: Kinds> Multicast<M> {
         self.is_member(group) && self.groups.set(group, |role| role.is_member = false)
     }
 
-    /// Lets packets from the host side to a group into the mesh. Returns `false` if `group` is not a
-    /// multicast address beyond the link, if it is `ALL_FORWARDERS`, or if no slot is free.
+    /// Lets packets from the host side to `group` into the mesh. Returns `false` if `group` is
+    /// `ALL_FORWARDERS` or is not a multicast address beyond the link, or if no slot is free.
     pub fn let_in(&mut self, group: &Addr) -> bool {
         let passes = !addr::is_link_scoped_multicast(group) && *group != ALL_FORWARDERS;
         passes && self.groups.set(group, |role| role.is_let_in = true)

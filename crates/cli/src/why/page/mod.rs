@@ -16,7 +16,8 @@ use super::{Seen, Told, WhyArgs, tell};
 use crate::FAILED;
 use crate::output::{fail, is_standard, print};
 
-/// Maximum number of connections on the page; those with the most costly causes come first.
+/// Maximum number of connections on the page. First comes the connection to which a single cause of
+/// slowness has cost the most time.
 const FLOWS: usize = 6;
 /// Maximum number of a connection's causes that have plots.
 const CAUSES: usize = 3;
@@ -187,7 +188,7 @@ fn gain(page: &mut String, both: &Comparison) {
 }
 
 /// Returns the plots of a cause: the captured connection, the same traffic with the remedy at the
-/// same scale, and the most costly event.
+/// same scale, and the event that cost the most time.
 fn plots(flow: &Flow, finding: &Finding, remedied: Option<&Flow>) -> Vec<Sequence> {
     let mut captured = whole(flow, &[finding], finding.side, "captured (bytes)");
     let mut plots = Vec::new();
@@ -260,7 +261,7 @@ fn whole(flow: &Flow, findings: &[&Finding], side: Option<usize>, title: &str) -
     }
 }
 
-/// Returns the plot around the most costly event of a cause.
+/// Returns the plot around the event of a cause that cost the most time.
 fn closest(captured: &Sequence, flow: &Flow, finding: &Finding) -> Option<Sequence> {
     let s = |us: u64| us.saturating_sub(flow.start_us) as f64 / 1e6;
     let mut events = finding.tally.kept.iter().map(|event| {
