@@ -3,11 +3,14 @@
 //! of another format the check is skipped.
 
 use std::collections::BTreeMap;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
 
+use crate::clib::install::target_dir;
 use crate::report::{self, Failure, Outcome};
 use crate::workspace::{self, Workspace};
 use crate::{publish, source};
@@ -176,8 +179,8 @@ fn differences<'a>(
 
 /// Returns the interfaces of all listed crates, or the reason why this toolchain cannot list them.
 fn listings(workspace: &Workspace) -> Result<Result<Vec<Listing>, String>, Failure> {
-    let target = workspace.root.join("target/api");
-    let format = format(&target)?;
+    let target = target_dir(workspace);
+    let format = format(&target.join("api"))?;
     if format != FORMAT {
         return Ok(Err(format!(
             "rustdoc of this toolchain writes JSON of format {format}, and the check reads \
@@ -187,10 +190,12 @@ fn listings(workspace: &Workspace) -> Result<Result<Vec<Listing>, String>, Failu
     let mut packages = publish::published(workspace)?;
     let features = features(workspace, &packages)?;
     packages.push(SIM.to_owned());
+    // The JSON is next to the documentation, so that most dependencies are read only once.
     let mut cargo = workspace.cargo();
-    cargo.args(["doc", "--quiet", "--no-deps", "--lib", "--target-dir"]);
-    cargo.arg(&target).args(["--features", &features.join(",")]);
-    unstable(&mut cargo).env("RUSTDOCFLAGS", "-Z unstable-options --output-format json");
+    cargo.args(["doc", "--quiet", "--no-deps", "--lib"]);
+    cargo.args(["--features", &features.join(",")]);
+    cargo.env("RUSTDOC", rustdoc(&target.join("api"))?);
+    cargo.env("RUSTDOCFLAGS", "-Z unstable-options --output-format json");
     for package in &packages {
         cargo.args(["--package", package]);
     }
@@ -203,6 +208,17 @@ fn listings(workspace: &Workspace) -> Result<Result<Vec<Listing>, String>, Failu
     listings.collect::<Result<Vec<_>, _>>().map(Ok)
 }
 
+/// Writes a script for [`unstable`] rustdoc, and returns its path. If the variable were set for
+/// cargo, the dependencies whose build scripts read it would be built again.
+fn rustdoc(folder: &Path) -> Result<PathBuf, Failure> {
+    let script = folder.join("rustdoc");
+    let text = "#!/bin/sh\nRUSTC_BOOTSTRAP=1 exec rustdoc \"$@\"\n";
+    std::fs::write(&script, text)
+        .and_then(|()| std::fs::set_permissions(&script, Permissions::from_mode(0o755)))
+        .map_err(|e| Failure::new(format!("cannot write {}: {e}", script.display())))?;
+    Ok(script)
+}
+
 /// Allows a stable toolchain to write JSON: the option itself is unstable, and its output is the
 /// same for all users of one release.
 fn unstable(command: &mut Command) -> &mut Command {
@@ -210,8 +226,8 @@ fn unstable(command: &mut Command) -> &mut Command {
 }
 
 /// Returns the version of rustdoc's JSON format, determined with an empty crate.
-fn format(target: &Path) -> Result<u64, Failure> {
-    let folder = target.join("format");
+fn format(folder: &Path) -> Result<u64, Failure> {
+    let folder = folder.join("format");
     let failed = |e| Failure::new(format!("cannot write {}: {e}", folder.display()));
     std::fs::create_dir_all(&folder).map_err(failed)?;
     let empty = folder.join("empty.rs");
