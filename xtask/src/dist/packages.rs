@@ -29,8 +29,10 @@ fn describe(release: &Release<'_>) -> Outcome {
         if program.name == "redpoll-taim" {
             create(&folder.join("man-taim"))?;
             let mut cargo = release.workspace.cargo();
-            cargo.args(["run", "--quiet", "--package", program.name]);
-            workspace::run(cargo.args(["--example", "describe"]).arg(&folder))?;
+            // Without a package, cargo selects the features of dependencies as for the tests, so
+            // that these dependencies are built once.
+            cargo.args(["run", "--quiet", "--example", "describe"]);
+            workspace::run(cargo.arg(&folder))?;
         } else {
             whole(release, &folder)?;
         }
