@@ -13,9 +13,10 @@ pub(super) fn hello(scenario: &Scenario, mode: Mode) -> Hello {
         let apps = node.apps.iter();
         NodeInfo {
             name: node.name.clone(),
-            role: match node.attacker {
-                true => "attacker".to_owned(),
-                false => node.role.to_string(),
+            role: if node.attacker {
+                "attacker".to_owned()
+            } else {
+                node.role.to_string()
             },
             sleepy: node.sleepy,
             address: address.map_or_else(String::new, |address| address.to_string()),
