@@ -6,7 +6,8 @@ use redpoll_stack::{RouteSlot, RplConfig, RplMemory, RplNeighbour, RplRole, RplR
 
 use redpoll_mac::Access;
 
-use super::{SimNode, table_bytes};
+use super::SimNode;
+use super::tables::table_bytes;
 use crate::kernel::Seed;
 use crate::scenario::{Role, Scenario};
 

@@ -8,7 +8,8 @@ use redpoll_mac::security::{
 
 use redpoll_mac::{Access, FrameBuf};
 
-use super::{SimNode, bytes_of};
+use super::SimNode;
+use super::tables::bytes_of;
 use crate::memory::HeapMemory;
 use crate::scenario::{EUI64_PREFIX, NodeKey, Scenario};
 
