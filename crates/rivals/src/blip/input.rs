@@ -3,9 +3,8 @@
 use redpoll_base::Bytes;
 use redpoll_tcp::{Error, Segment, State};
 
-use super::{
-    ACK, Blip, Control, FIN_ACK, FIN_TICKS, LAST_ACK_TICKS, LATE_ACK, LATE_FIN, SYN_ACK, TIME_WAIT,
-};
+use super::control::{ACK, FIN_ACK, LATE_ACK, LATE_FIN, SYN_ACK};
+use super::{Blip, Control, FIN_TICKS, LAST_ACK_TICKS, TIME_WAIT};
 use crate::Body;
 
 impl Blip {

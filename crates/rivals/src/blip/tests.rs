@@ -2,7 +2,7 @@
 
 use std::vec::Vec;
 
-use redpoll_tcp::Options;
+use redpoll_tcp::{Error, Options};
 
 use super::*;
 
