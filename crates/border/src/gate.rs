@@ -40,7 +40,8 @@ pub enum Withheld {
     /// The source is an address that no router forwards: unspecified, loopback, link-local,
     /// multicast, IPv4-compatible or IPv4-mapped (RFC 4291 §2.5, §2.7, RFC 6890).
     UnroutableSource,
-    /// The source is outside the mesh's prefix, or is the host's own address.
+    /// The source is outside the mesh's prefix, or is the host's own address, or the
+    /// Subnet-Router anycast address, which belongs to the border router (RFC 4291 §2.6.1).
     ForeignSource,
 }
 
@@ -188,7 +189,7 @@ impl Gate {
         if is_unroutable(src) {
             return Err(Withheld::UnroutableSource);
         }
-        if !self.contains(src) || *src == self.host {
+        if !self.contains(src) || *src == self.host || self.is_anycast(src) {
             return Err(Withheld::ForeignSource);
         }
         Ok(())
@@ -220,6 +221,12 @@ impl Gate {
         } else {
             Err(Rejected::EchoLimit)
         }
+    }
+
+    /// Returns whether the address is the mesh's prefix followed by zeros.
+    fn is_anycast(&self, addr: &Addr) -> bool {
+        let behind = u128::from_be_bytes(addr.0).checked_shl(self.prefix_len.into());
+        behind == Some(0)
     }
 
     fn contains(&self, addr: &Addr) -> bool {
@@ -314,6 +321,7 @@ mod tests {
         let leaves = |src| gate.may_leave(&packet(addr(src), addr("2001:db8::1")));
         assert_eq!(leaves("fd00:1::5"), Ok(()));
         assert_eq!(leaves("fd00:1::aa"), Err(Withheld::ForeignSource));
+        assert_eq!(leaves("fd00:1::"), Err(Withheld::ForeignSource));
         assert_eq!(leaves("fd00:1:0:1::5"), Err(Withheld::ForeignSource));
         assert_eq!(leaves("::ffff:1.2.3.4"), Err(Withheld::UnroutableSource));
         assert_eq!(gate.may_leave(&[0x45; 60]), Err(Withheld::Malformed));

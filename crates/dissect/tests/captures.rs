@@ -182,6 +182,34 @@ fn raw_packets_and_cooked_frames_are_found() {
     );
 }
 
+/// ZEP and frames of IEEE 802.15.4 in packets that were captured on a TUN interface, or on all
+/// interfaces of a computer.
+#[test]
+fn frames_in_raw_and_cooked_packets_are_found() {
+    let plain = plain();
+    // The headers of the file, of its first record, and of Ethernet.
+    let ipv4 = &bytes("zep.pcap")[24 + 16 + 14..];
+    let len = usize::from(u16::from_be_bytes([ipv4[2], ipv4[3]]));
+    let ipv4 = &ipv4[..len];
+    let udp = &ipv4[20..];
+    let mut ipv6 = vec![0x60, 0, 0, 0, 0, udp.len() as u8, 17, 64];
+    ipv6.extend([[0; 15].as_slice(), &[1], &[0; 15], &[1], udp].concat());
+    for (kind, content) in [(0x0800_u16, ipv4), (0x86dd, &ipv6), (0x809a, &plain)] {
+        let kind = kind.to_be_bytes();
+        let cooked = [&[0, 0, 0, 1][..], &[0; 10], &kind, content].concat();
+        let cooked2 = [&kind[..], &[0; 6], &[0, 1], &[0; 10], content].concat();
+        let mut files = vec![pcap(113, &cooked), pcap(276, &cooked2)];
+        if kind != [0x80, 0x9a] {
+            files.extend([101, 12].map(|link| pcap(link, content)));
+        }
+        for file in files {
+            let records = records(&mut opened(file));
+            let frame = records[0].frame().unwrap();
+            assert_eq!(frame.mpdu, plain, "{kind:02x?}, {}", records[0].link);
+        }
+    }
+}
+
 #[test]
 fn compressed_files_are_read() {
     let plain = bytes("tsoffset.pcapng");

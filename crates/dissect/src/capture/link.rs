@@ -172,10 +172,7 @@ impl Record {
             number::LINUX_SLL | number::LINUX_SLL2 => cooked(self),
             number::RAW | number::RAW_OPENBSD | number::IPV4 | number::IPV6 => {
                 match data.first().map(|first| first >> 4) {
-                    Some(6) => Ok(Content::Packet {
-                        bytes: data,
-                        missing: self.missing,
-                    }),
+                    Some(6) => Ok(ipv6(data, self.missing)),
                     Some(4) => Ok(udp_of_ipv4(data, self.missing).unwrap_or_else(|| {
                         Content::Foreign(format!("IPv4 in {}", Link(self.link)))
                     })),
@@ -405,14 +402,23 @@ fn cooked(record: &Record) -> Result<Content<'_>, String> {
     };
     let rest = data.get(at..).unwrap_or_default();
     let missing = record.missing;
+    let link = Link(record.link);
     match (hardware, protocol) {
         (Some(hardware), _) if ARPHRD.contains(&hardware) => bare_or_checked(rest, missing),
-        (_, Some(ethertype::IPV6)) => Ok(Content::Packet {
-            bytes: rest,
-            missing,
-        }),
-        _ => Ok(Content::Foreign(Link(record.link).to_string())),
+        (_, Some(ethertype::IEEE802154)) => bare_or_checked(rest, missing),
+        (_, Some(ethertype::IPV6)) => Ok(ipv6(rest, missing)),
+        (_, Some(ethertype::IPV4)) => Ok(udp_of_ipv4(rest, missing)
+            .unwrap_or_else(|| Content::Foreign(format!("IPv4 in {link}")))),
+        _ => Ok(Content::Foreign(link.to_string())),
     }
+}
+
+/// Returns the frame that ZEP carries in an IPv6 packet, or the packet.
+fn ipv6(packet: &[u8], missing: usize) -> Content<'_> {
+    udp_of_ipv6(packet, missing).unwrap_or(Content::Packet {
+        bytes: packet,
+        missing,
+    })
 }
 
 /// Returns the frame that ZEP carries in an IPv4 packet; `None` if the packet is not ZEP.
