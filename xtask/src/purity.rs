@@ -80,7 +80,7 @@ pub fn run(workspace: &Workspace, way: Option<Way>) -> Outcome {
     );
     workspace::run(&mut cargo)?;
     println!("purity: {} build for {TARGET}", crates.join(", "));
-    for features in ["", "radio,full"] {
+    for features in ["node", "tcp", "radio,full"] {
         let mut cargo = toolchain.cargo(workspace, "rustc", Libraries::Core);
         cargo.args(["--package=redpoll-capi", "--no-default-features", "--lib"]);
         cargo.args(["--features", features]);

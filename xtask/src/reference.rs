@@ -1,6 +1,7 @@
 //! The reference of the C and Python interfaces: `docs/reference/`, made of the comments of
-//! `redpoll.h` and the docstrings of the Python package. A test of the program makes the reference
-//! of the commands, because it has their definitions (`crates/cli/src/reference.rs`).
+//! `redpoll.h` and `redpoll_tcp.h` and the docstrings of the Python package. A test of the program
+//! makes the reference of the commands, because it has their definitions
+//! (`crates/cli/src/reference.rs`).
 
 mod c;
 mod python;
@@ -16,9 +17,10 @@ fn head(title: &str, about: &str, source: &str) -> String {
     )
 }
 
-fn pages(workspace: &Workspace) -> Result<[(&'static str, String); 2], Failure> {
+fn pages(workspace: &Workspace) -> Result<[(&'static str, String); 3], Failure> {
     Ok([
         ("docs/reference/c.md", c::page(workspace)?),
+        ("docs/reference/c-tcp.md", c::tcp_page(workspace)?),
         ("docs/reference/python.md", python::page(workspace)?),
     ])
 }

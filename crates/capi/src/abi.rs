@@ -1,18 +1,16 @@
-//! The check that the header matches the library, and the version of the library.
-
-use core::ffi::{CStr, c_char};
+//! The check that the header matches the library.
 
 use redpoll_socket::Errno;
 use redpoll_socket::posix::Poll;
 
 #[cfg(feature = "radio")]
 use crate::config::RpConfig;
+use crate::endpoint::RpEndpoint;
 use crate::error::{Code, code};
 use crate::ip::RpIpConfig;
+use crate::measure::RpTcpInfo;
 #[cfg(feature = "radio")]
 use crate::node::RpWork;
-use crate::options::RpTcpInfo;
-use crate::socket::RpEndpoint;
 use crate::waiting::RpWaiter;
 
 /// See the header.
@@ -50,17 +48,4 @@ fn suits_radio(config: usize, work: usize) -> bool {
 #[cfg(not(feature = "radio"))]
 fn suits_radio(_: usize, _: usize) -> bool {
     true
-}
-
-/// The version with its final zero.
-const VERSION: &CStr =
-    match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
-        Ok(version) => version,
-        Err(_) => c"",
-    };
-
-/// See the header.
-#[unsafe(no_mangle)]
-pub extern "C" fn rp_version() -> *const c_char {
-    VERSION.as_ptr()
 }

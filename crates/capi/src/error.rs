@@ -40,6 +40,7 @@ pub(crate) unsafe fn value<T: Copy>(pointer: *const T) -> Result<T, Errno> {
     Ok(unsafe { pointer.read() })
 }
 
+#[cfg(feature = "node")]
 /// Returns the place for an optional result, whose `pointer` may be null.
 ///
 /// # Safety
@@ -52,6 +53,7 @@ pub(crate) unsafe fn place<'a, T>(pointer: *mut T) -> Result<Option<&'a mut T>, 
     unsafe { reference(pointer) }.map(Some)
 }
 
+#[cfg(feature = "node")]
 pub(crate) fn put<T>(place: Option<&mut T>, value: T) {
     if let Some(place) = place {
         *place = value;

@@ -7,7 +7,7 @@
 //! answers. A node uses a radio, or the caller's IPv6, and has the same sockets on both: those of
 //! [`redpoll_socket::posix`].
 //!
-//! - `abi.rs`: the check that header and library match, and the version;
+//! - `abi.rs`: the check that header and library match; `version.rs`: the version;
 //! - `plan.rs`: the places of all parts in the caller's memory;
 //! - `store.rs`: the kind of that memory, which omits what the library lacks;
 //! - `config.rs`: the configuration of a node on a radio; `role.rs`: its roles;
@@ -21,35 +21,59 @@
 //! - `socket.rs`: calls of sockets, which return at once;
 //! - `options.rs`: options of sockets, and the state of a connection;
 //! - `waiting.rs`: calls of sockets that wait, by means of a hook of the caller;
+//! - `tcp/`: TCP alone, without nodes and sockets;
+//! - `endpoint.rs`: one end of a connection; `measure.rs`: the state of a connection;
 //! - `error.rs`: checks of pointers, and the numbers and texts of errors.
 //!
 //! Every entry point but `rp_version` and `rp_strerror` returns a negative number if it fails, one
 //! of `RP_E*`.
 //!
+//! The feature `tcp` adds `tcp/`, the feature `node` nodes and sockets.
 //! Without the feature `radio`, the functions of `config.rs`, `node.rs` and `rpl.rs` are absent.
 #![cfg_attr(not(feature = "std"), no_std)]
 #![warn(missing_docs)]
 
+#[cfg(feature = "node")]
 pub mod abi;
+#[cfg(feature = "node")]
 mod candidate;
 #[cfg(feature = "radio")]
 pub mod config;
+#[cfg(any(feature = "node", feature = "tcp"))]
+mod endpoint;
+#[cfg(feature = "node")]
 mod entropy;
 mod error;
+#[cfg(feature = "node")]
 pub mod every;
+#[cfg(feature = "node")]
 pub mod groups;
+#[cfg(feature = "node")]
 mod handle;
+#[cfg(feature = "node")]
 pub mod ip;
+#[cfg(any(feature = "node", feature = "tcp"))]
+mod measure;
+#[cfg(feature = "node")]
 pub mod membership;
 #[cfg(feature = "radio")]
 pub mod node;
+#[cfg(feature = "node")]
 pub mod options;
+#[cfg(feature = "node")]
 mod plan;
+#[cfg(feature = "node")]
 pub mod role;
 #[cfg(feature = "radio")]
 pub mod rpl;
+#[cfg(feature = "node")]
 pub mod socket;
+#[cfg(feature = "node")]
 mod store;
+#[cfg(feature = "tcp")]
+pub mod tcp;
+pub mod version;
+#[cfg(feature = "node")]
 pub mod waiting;
 
 /// The library does not panic, but a `no_std` library must have a panic handler.

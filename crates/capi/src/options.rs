@@ -3,13 +3,12 @@
 //! The socket layer has the options that change TCP's behaviour. The options that follow from the
 //! node's configuration, or that POSIX programs set by habit, are here.
 
-use redpoll_base::Duration;
 use redpoll_socket::Errno;
 use redpoll_socket::posix::{Fd, Opt};
-use redpoll_tcp::State;
 
 use crate::error::{Code, code, reference};
 use crate::handle::RpNode;
+use crate::measure::RpTcpInfo;
 use crate::socket::descriptor;
 
 const SOCKET: i32 = 1;
@@ -120,46 +119,6 @@ pub unsafe extern "C" fn rp_getsockopt(
     code(answer.map(|()| 0))
 }
 
-/// `struct rp_tcp_info`; `redpoll.h` describes each member.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-#[allow(missing_docs)]
-pub struct RpTcpInfo {
-    pub srtt_us: u32,
-    pub rto_us: u32,
-    pub cwnd: u32,
-    pub ssthresh: u32,
-    pub in_flight: u32,
-    pub mss: u32,
-    pub send_room: u32,
-    pub receive_queue: u32,
-    pub state: u32,
-}
-
-/// Returns Linux's number of a state.
-fn number(state: State) -> u32 {
-    match state {
-        State::Established => 1,
-        State::SynSent => 2,
-        State::SynReceived => 3,
-        State::FinWait1 => 4,
-        State::FinWait2 => 5,
-        State::TimeWait => 6,
-        State::Closed => 7,
-        State::CloseWait => 8,
-        State::LastAck => 9,
-        State::Closing => 11,
-    }
-}
-
-fn micros(duration: Duration) -> u32 {
-    u32::try_from(duration.as_micros()).unwrap_or(u32::MAX)
-}
-
-fn bytes(count: usize) -> u32 {
-    u32::try_from(count).unwrap_or(u32::MAX)
-}
-
 /// # Safety
 /// `node` is null or points to a node, `info` to a `struct rp_tcp_info`.
 #[unsafe(no_mangle)]
@@ -174,18 +133,7 @@ pub unsafe extern "C" fn rp_tcp_info(
     let answer = found.and_then(|node| {
         let (out, sockets) = (out?, node.sockets(now_us));
         let connection = sockets.tcp(descriptor(fd)?)?;
-        let info = connection.info();
-        *out = RpTcpInfo {
-            srtt_us: info.srtt.map_or(0, micros),
-            rto_us: micros(info.rto),
-            cwnd: info.cwnd,
-            ssthresh: info.ssthresh,
-            in_flight: info.in_flight,
-            mss: info.eff_snd_mss,
-            send_room: bytes(connection.send_room()),
-            receive_queue: bytes(connection.recv_queue()),
-            state: number(connection.state()),
-        };
+        *out = RpTcpInfo::of(connection);
         Ok(())
     });
     code(answer.map(|()| 0))

@@ -5,31 +5,10 @@ use redpoll_socket::Errno;
 use redpoll_socket::posix::{Fd, Poll, Protocol, Shutdown, Sockets};
 use redpoll_stack::transport::Endpoint;
 
+use crate::endpoint::RpEndpoint;
 use crate::error::{Code, bytes, bytes_mut, code, place, put, reference, value};
 use crate::groups::Kind;
 use crate::handle::RpNode;
-
-/// `struct rp_endpoint`
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-#[allow(missing_docs)]
-pub struct RpEndpoint {
-    pub address: [u8; 16],
-    pub port: u16,
-}
-
-impl RpEndpoint {
-    pub(crate) fn endpoint(self) -> Endpoint {
-        Endpoint::new(Addr(self.address), self.port)
-    }
-
-    pub(crate) fn of(endpoint: Endpoint) -> RpEndpoint {
-        RpEndpoint {
-            address: endpoint.addr.0,
-            port: endpoint.port,
-        }
-    }
-}
 
 pub(crate) fn descriptor(fd: i32) -> Result<Fd, Errno> {
     Fd::try_from(fd).or(Err(Errno::EBADF))

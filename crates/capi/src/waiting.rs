@@ -7,10 +7,11 @@ use redpoll_socket::Errno;
 use redpoll_socket::posix::blocking::{self, Waiter};
 use redpoll_socket::posix::{Answer, Poll, Sockets, Wait};
 
+use crate::endpoint::RpEndpoint;
 use crate::error::{Code, bytes, bytes_mut, code, place, put, value};
 use crate::groups::Kind;
 use crate::handle::RpNode;
-use crate::socket::{RpEndpoint, descriptor, polled};
+use crate::socket::{descriptor, polled};
 
 type Hook = Option<unsafe extern "C" fn(*mut c_void)>;
 

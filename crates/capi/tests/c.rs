@@ -58,14 +58,14 @@ pub(crate) fn library() -> PathBuf {
     profile.join("libredpoll_capi.a")
 }
 
-/// Builds the static library without nodes on a radio.
-fn library_over_ip() -> PathBuf {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("over-ip");
+/// Builds the static library with these features only, in the folder `name`.
+fn library_with(name: &str, features: &str) -> PathBuf {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["rustc", "--quiet", "-p", "redpoll-capi", "--lib"]);
     cargo.args(["--crate-type", "staticlib", "--no-default-features"]);
     cargo
-        .args(["--features", "std", "--target-dir"])
+        .args(["--features", features, "--target-dir"])
         .arg(&target);
     let output = cargo.current_dir(here(".")).output().unwrap();
     assert!(output.status.success(), "{}", text(&output));
@@ -137,6 +137,12 @@ fn programs_in_c_run_and_misuse_is_answered() {
     let packets = program(&library, "examples/ip_loop.c", options, &[]);
     assert!(packets.contains("all right"), "{packets}");
     program(&library, "tests/misuse.c", options, &[]);
+    let tcp = program(&library, "tests/tcp.c", options, &[]);
+    assert!(
+        tcp.matches("100000 bytes each way").count() == 3 && tcp.contains("all right"),
+        "{tcp}"
+    );
+    program(&library, "tests/tcp_misuse.c", options, &[]);
     let adapts = program(&library, "tests/adapters.c", options, &[]);
     assert!(adapts.contains("all right"), "{adapts}");
     let below = program(&library, "tests/below.c", options, &[]);
@@ -156,6 +162,8 @@ fn programs_in_c_run_and_misuse_is_answered() {
         "examples/waiting.c",
         "examples/ip_loop.c",
         "tests/misuse.c",
+        "tests/tcp.c",
+        "tests/tcp_misuse.c",
         "tests/adapters.c",
         "tests/below.c",
         "tests/sockets.c",
@@ -166,19 +174,34 @@ fn programs_in_c_run_and_misuse_is_answered() {
     }
 }
 
-/// Every name that the library adds to a program begins with `rp_`.
 #[test]
 fn programs_over_ip_run_with_the_library_without_a_radio() {
-    let library = library_over_ip();
+    let library = library_with("over-ip", "std,node");
     let options = &["-DOVER_IP"];
     let packets = program(&library, "examples/ip_loop.c", options, &[]);
     assert!(packets.contains("all right"), "{packets}");
     program(&library, "tests/below.c", options, &[]);
     let names = Command::new("nm").arg(&library).output().unwrap();
     let names = text(&names);
-    assert!(names.contains(" T rp_ip_init") && !names.contains("rp_node_init"));
+    assert!(
+        names.contains(" T rp_ip_init")
+            && !names.contains("rp_node_init")
+            && !names.contains("rp_tcp_init")
+    );
 }
 
+#[test]
+fn tcp_runs_with_the_library_without_nodes() {
+    let library = library_with("tcp-alone", "std,tcp");
+    let tcp = program(&library, "tests/tcp.c", &["-DALONE"], &[]);
+    assert!(tcp.contains("all right"), "{tcp}");
+    program(&library, "tests/tcp_misuse.c", &["-DALONE"], &[]);
+    let names = Command::new("nm").arg(&library).output().unwrap();
+    let names = text(&names);
+    assert!(names.contains(" T rp_tcp_init") && !names.contains("rp_ip_init"));
+}
+
+/// Every name that the library adds to a program begins with `rp_`.
 #[test]
 fn names_do_not_clash() {
     let output = Command::new("nm")
@@ -259,6 +282,7 @@ fn in_c(rust: &str) -> String {
         if let Some(pointee) = rust.strip_prefix(prefix) {
             return match pointee {
                 "*mut RpNode" => "rp_node **".to_owned(),
+                "*mut RpTcpConnection" => "struct rp_tcp_connection **".to_owned(),
                 pointee => format!("{constness}{} *", in_c(pointee)),
             };
         }
@@ -267,6 +291,7 @@ fn in_c(rust: &str) -> String {
         ("u8", "uint8_t"),
         ("i8", "int8_t"),
         ("u16", "uint16_t"),
+        ("u32", "uint32_t"),
         ("u64", "uint64_t"),
         ("i32", "int"),
         ("usize", "size_t"),
@@ -279,6 +304,13 @@ fn in_c(rust: &str) -> String {
         ("Poll", "struct rp_pollfd"),
         ("RpWaiter", "struct rp_waiter"),
         ("RpTcpInfo", "struct rp_tcp_info"),
+        ("RpTcp", "struct rp_tcp"),
+        ("RpTcpConfig", "struct rp_tcp_config"),
+        ("RpTcpConnection", "struct rp_tcp_connection"),
+        ("RpTcpBuffers", "struct rp_tcp_buffers"),
+        ("RpTcpListener", "struct rp_tcp_listener"),
+        ("RpTcpHalfOpen", "struct rp_tcp_half_open"),
+        ("RpTcpIp", "struct rp_tcp_ip"),
         ("c_char", "char"),
     ]);
     (*names.get(rust).unwrap_or_else(|| panic!("{rust}"))).to_owned()
@@ -297,6 +329,11 @@ fn of_library() -> BTreeMap<String, Vec<String>> {
         "options",
         "rpl",
         "socket",
+        "tcp/connection",
+        "tcp/mod",
+        "tcp/passive",
+        "tcp/segments",
+        "version",
         "waiting",
     ] {
         let source = std::fs::read_to_string(here(&format!("src/{file}.rs"))).unwrap();
@@ -318,9 +355,10 @@ fn of_library() -> BTreeMap<String, Vec<String>> {
     all
 }
 
-/// Returns the types of the header's functions in the form of [`of_library`].
-fn of_header() -> BTreeMap<String, Vec<String>> {
-    let text = std::fs::read_to_string(here("include/redpoll.h")).unwrap();
+/// Returns the types of the functions of both headers in the form of [`of_library`].
+fn of_headers() -> BTreeMap<String, Vec<String>> {
+    let read = |name: &str| std::fs::read_to_string(here("include").join(name)).unwrap();
+    let text = read("redpoll.h") + &read("redpoll_tcp.h");
     let mut all = BTreeMap::new();
     for statement in text.split(';') {
         let found = ["int ", "const char *"].into_iter().find_map(|result| {
@@ -348,7 +386,7 @@ fn of_header() -> BTreeMap<String, Vec<String>> {
 
 #[test]
 fn header_and_library_have_the_same_functions() {
-    let (library, header) = (of_library(), of_header());
+    let (library, header) = (of_library(), of_headers());
     assert!(library.len() >= 45, "{}", library.len());
     assert_eq!(library, header);
 }

@@ -1,7 +1,12 @@
 /* The image whose size is the footprint of the library: a client with one TCP connection, on a radio
- * (ON_RADIO) or over IPv6 (OVER_IP), or a client and a server over IPv6 (SERVER_OVER_IP), without a C library. It prints, through the emulator, how much
- * memory the node takes, and "sent" once the node has made the frame or packet of its SYN. */
-#include "redpoll.h"
+ * (ON_RADIO), over IPv6 (OVER_IP) or with TCP alone (TCP_ALONE), or a client and a server over IPv6
+ * (SERVER_OVER_IP) or with TCP alone (SERVER_TCP_ALONE), without a C library. It prints, through the
+ * emulator, how much memory the node or TCP takes, and "sent" once it has made the frame, packet or
+ * segment of its SYN. */
+#ifdef SERVER_TCP_ALONE
+#define TCP_ALONE
+#endif
+#include "redpoll_tcp.h"
 
 #if defined(__arm__)
 static int emulator(uintptr_t operation, const void *argument)
@@ -53,8 +58,20 @@ static void print_number(size_t number)
 }
 
 /* In a separate section, so that the size of these data is known. */
+#ifdef TCP_ALONE
+__attribute__((section(".node"))) static struct {
+    struct rp_tcp tcp;
+    struct rp_tcp_connection client;
+    uint8_t send[4880], receive[4880];
+#ifdef SERVER_TCP_ALONE
+    struct rp_tcp_listener listener;
+    struct rp_tcp_half_open half_open[2];
+#endif
+} memory;
+#else
 __attribute__((section(".node"), aligned(8))) static uint8_t memory[32 * 1024];
 static rp_node *node;
+#endif
 static uint8_t data[16];
 
 static void end(const char *text)
@@ -65,7 +82,31 @@ static void end(const char *text)
     }
 }
 
-#ifdef SERVER_OVER_IP
+#ifdef TCP_ALONE
+static const struct rp_endpoint here = {.address = {0xfd, 0x72, [15] = 1}};
+static const struct rp_tcp_buffers buffers = {memory.send, sizeof memory.send, memory.receive,
+                                              sizeof memory.receive};
+#endif
+
+#ifdef SERVER_TCP_ALONE
+/* The server: it accepts, receives and closes. Its connection is the client's, after its end. */
+static void serve(uint64_t now)
+{
+    static int listens, accepts;
+    if (!listens) {
+        struct rp_endpoint at = here;
+        at.port = 80;
+        listens = rp_tcp_listen(&memory.tcp, &memory.listener, &at, memory.half_open, 2,
+                                sizeof memory.receive) == 0;
+    } else if (!accepts) {
+        accepts = rp_tcp_release(&memory.tcp, &memory.client) == 0
+                  && rp_tcp_accept(&memory.tcp, &memory.listener, &memory.client, &buffers) == 0;
+    } else if (rp_tcp_recv(&memory.client, now, data, sizeof data) == 0) {
+        rp_tcp_close(&memory.client, now);
+        accepts = 0;
+    }
+}
+#elif defined(SERVER_OVER_IP)
 /* The server: it accepts, receives and closes. */
 static void serve(uint64_t now)
 {
@@ -89,6 +130,59 @@ static void serve(uint64_t now)
 }
 #endif
 
+#ifdef TCP_ALONE
+/* The client: it connects, sends, receives and closes. */
+static void application(uint64_t now)
+{
+    static int begun;
+    if (!begun) {
+        struct rp_endpoint peer = {.address = {0xfd, 0x72, [15] = 9}, .port = 80};
+        if (rp_tcp_connect(&memory.tcp, now, &memory.client, &buffers, &here, &peer) < 0) {
+            end("not begun\n");
+        }
+        begun = 1;
+    } else if (rp_tcp_send(&memory.client, now, data, sizeof data) > 0) {
+        if (rp_tcp_recv(&memory.client, now, data, sizeof data) == 0) {
+            rp_tcp_close(&memory.client, now);
+        }
+    }
+}
+
+static void make(void)
+{
+    struct rp_tcp_config config;
+    rp_tcp_config_init(&config);
+    config.secret[0] = 1;
+    print("node ");
+    print_number(sizeof memory);
+    print("\n");
+    rp_tcp_init(&memory.tcp, RP_TCP_SIZES, &config);
+}
+
+static uint8_t segment[1240];
+
+static void carry(uint64_t now)
+{
+    struct rp_tcp_ip ip;
+    struct rp_tcp_connection *which;
+    while (rp_tcp_poll_event(&memory.tcp, &which) > 0) {
+    }
+    if (rp_tcp_output(&memory.tcp, now, segment, sizeof segment, &ip) > 0) {
+        end("sent\n");
+    }
+    if (*(volatile uint8_t *)segment) {
+        rp_tcp_input(&memory.tcp, now, &ip, segment, sizeof segment);
+    }
+}
+
+static void expire(uint64_t now)
+{
+    uint64_t at;
+    if (rp_tcp_poll_at(&memory.tcp, &at) == 1 && at <= now) {
+        rp_tcp_on_timeout(&memory.tcp, now);
+    }
+}
+#else
 /* The client: it connects, sends, receives and closes. */
 static void application(uint64_t now)
 {
@@ -170,13 +264,19 @@ static void carry(uint64_t now)
 }
 #endif
 
+static void expire(uint64_t now)
+{
+    rp_on_timeout(node, now);
+    while (rp_poll_event(node) > 0) {
+    }
+}
+#endif
+
 void start(void)
 {
     make();
     for (uint64_t now = 0; now < 10000000; now += 1000) {
-        rp_on_timeout(node, now);
-        while (rp_poll_event(node) > 0) {
-        }
+        expire(now);
         application(now);
         serve(now);
         carry(now);

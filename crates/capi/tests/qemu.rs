@@ -82,7 +82,7 @@ fn the_examples_run_on_a_cortex_m3() {
     assert!(waits.contains("50 echoes"), "{waits}");
     let packets = run(&whole, "ip_loop");
     assert!(packets.contains("all right"), "{packets}");
-    let over_ip = library("").unwrap();
+    let over_ip = library("node").unwrap();
     let packets = run(&over_ip, "ip_loop");
     assert!(packets.contains("all right"), "{packets}");
 }

@@ -114,7 +114,12 @@ pub const WHOLE: Library = Library {
 /// Library for nodes over IPv6 only, with the functions of TCP that most peers have.
 pub const OVER_IP: Library = Library {
     file: "libredpoll_ip.a",
-    features: "",
+    features: "node",
+};
+/// TCP alone, without nodes and sockets.
+pub const TCP: Library = Library {
+    file: "libredpoll_tcp.a",
+    features: "tcp",
 };
 
 impl Kind {
@@ -154,11 +159,11 @@ impl Kind {
     }
 }
 
-/// Writes the archives of all kinds, the header and the licences into a folder.
+/// Writes the archives of all kinds, the headers and the licences into a folder.
 pub fn run(workspace: &Workspace, folder: &Path) -> Outcome {
     let mut built = Vec::new();
     for kind in &KINDS {
-        for library in [&WHOLE, &OVER_IP] {
+        for library in [&WHOLE, &OVER_IP, &TCP] {
             built.push((kind.target, kind.build(workspace, library)?));
         }
     }
@@ -177,14 +182,14 @@ pub fn release(
 ) -> Outcome {
     let mut built = Vec::new();
     for kind in &KINDS {
-        for library in [&WHOLE, &OVER_IP] {
+        for library in [&WHOLE, &OVER_IP, &TCP] {
             built.push((kind.target, kind.build_with(cargo(), target, library)?));
         }
     }
     copy(workspace, folder, &built).map(drop)
 }
 
-/// Copies the built archives, the header and the licences into a folder, and returns their paths.
+/// Copies the built archives, the headers and the licences into a folder, and returns their paths.
 fn copy(
     workspace: &Workspace,
     folder: &Path,
@@ -197,8 +202,10 @@ fn copy(
             (archive.clone(), Path::new(target).join(name))
         })
         .collect();
-    let header = workspace.root.join("crates/capi/include/redpoll.h");
-    files.push((header, PathBuf::from("include/redpoll.h")));
+    for header in ["redpoll.h", "redpoll_tcp.h"] {
+        let from = workspace.root.join("crates/capi/include").join(header);
+        files.push((from, Path::new("include").join(header)));
+    }
     for licence in ["LICENSE-APACHE", "LICENSE-MIT"] {
         files.push((workspace.root.join(licence), PathBuf::from(licence)));
     }

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use object::{Object, ObjectSection, SectionFlags};
 
-use super::archives::{KINDS, Kind, Library, OVER_IP, WHOLE};
+use super::archives::{KINDS, Kind, Library, OVER_IP, TCP, WHOLE};
 use super::install::target_dir;
 use crate::report::{Failure, Outcome};
 use crate::source;
@@ -28,9 +28,9 @@ const DOCUMENT: &str = "docs/c.md";
 const BEGIN: &str = "<!-- footprint: cargo xtask c-libs --size --write -->\n";
 const END: &str = "<!-- /footprint -->\n";
 
-/// The nodes whose footprint is measured: a macro of `footprint.c`, the column's title, and the
+/// The nodes, and TCP alone, whose footprint is measured: a macro of `footprint.c`, the column's title, and the
 /// library.
-const NODES: [(&str, &str, Library); 3] = [
+const NODES: [(&str, &str, Library); 5] = [
     ("ON_RADIO", "leaf on a radio", WHOLE),
     ("OVER_IP", "TCP client over your IPv6", OVER_IP),
     (
@@ -38,6 +38,8 @@ const NODES: [(&str, &str, Library); 3] = [
         "TCP client and server over your IPv6",
         OVER_IP,
     ),
+    ("TCP_ALONE", "TCP client alone", TCP),
+    ("SERVER_TCP_ALONE", "TCP client and server alone", TCP),
 ];
 
 /// Bytes of an image.
@@ -56,7 +58,7 @@ pub fn run(workspace: &Workspace, action: Action) -> Outcome {
                 .map(|(_, title, _)| format!("{title}: flash, bytes | {title}: RAM, bytes"))
                 .join(" | ")
         ),
-        "|---|---|---:|---:|---:|---:|---:|---:|".to_owned(),
+        format!("|---|---|{}", "---:|---:|".repeat(NODES.len())),
     ];
     for kind in &KINDS {
         let mut cells = vec![format!("`{}`", kind.target), kind.processors.to_owned()];

@@ -207,6 +207,11 @@ fn files(
             0o644,
         ),
         copy(
+            PathBuf::from("include/redpoll_tcp.h"),
+            capi.join("include/redpoll_tcp.h"),
+            0o644,
+        ),
+        copy(
             lib.join("libredpoll.a"),
             built.join("libredpoll_capi.a"),
             0o644,

@@ -89,12 +89,14 @@ pub fn read(
             }
         }
     }
-    let header = single("crates/capi/include/redpoll.h");
-    add(
-        INTERFACE,
-        &header,
-        blocks::between(&source::read(&header)?, "/*", "*/"),
-    );
+    for header in ["redpoll.h", "redpoll_tcp.h"] {
+        let header = single(&format!("crates/capi/include/{header}"));
+        add(
+            INTERFACE,
+            &header,
+            blocks::between(&source::read(&header)?, "/*", "*/"),
+        );
+    }
     for file in files("crates/python/python", "py")? {
         add(
             INTERFACE,

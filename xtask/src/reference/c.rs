@@ -1,4 +1,4 @@
-//! The page of `redpoll.h`: its sections, and in each the comments with their declarations.
+//! The pages of `redpoll.h` and `redpoll_tcp.h`: their sections, and in each the comments with their declarations.
 
 use crate::report::Failure;
 use crate::workspace::Workspace;
@@ -6,18 +6,35 @@ use crate::workspace::Workspace;
 use super::{escaped, head};
 
 const HEADER: &str = "crates/capi/include/redpoll.h";
+const TCP: &str = "crates/capi/include/redpoll_tcp.h";
 
+/// Returns the page of nodes and sockets.
 pub fn page(workspace: &Workspace) -> Result<String, Failure> {
     let about = format!(
         "This page is the reference of the C interface, for developers in C. It has each declaration of\n\
          [`redpoll.h`](../../{HEADER}) with its comment. [Redpoll for C](../c.md) describes how to use them,\n\
-         and [a tutorial](../book/c-program.md) has a complete program."
+         and [a tutorial](../book/c-program.md) has a complete program. TCP alone has [its own\n\
+         page](c-tcp.md)."
     );
-    let text = super::read(workspace, HEADER)?;
-    let mut out = head("C interface", &about, HEADER);
+    of(workspace, HEADER, "C interface", &about)
+}
+
+/// Returns the page of TCP alone.
+pub fn tcp_page(workspace: &Workspace) -> Result<String, Failure> {
+    let about = format!(
+        "This page is the reference of TCP without nodes and sockets, for developers in C who have IPv6.\n\
+         It has each declaration of [`redpoll_tcp.h`](../../{TCP}) with its comment.\n\
+         [Redpoll for C](../c.md#tcp-alone) compares the two interfaces."
+    );
+    of(workspace, TCP, "TCP alone, for C", &about)
+}
+
+fn of(workspace: &Workspace, header: &str, title: &str, about: &str) -> Result<String, Failure> {
+    let text = super::read(workspace, header)?;
+    let mut out = head(title, about, header);
     let (intro, rest) = text
         .split_once("*/\n")
-        .ok_or_else(|| Failure::new(format!("{HEADER}: no comment at its head")))?;
+        .ok_or_else(|| Failure::new(format!("{header}: no comment at its head")))?;
     out += &prose(&comment_lines(intro));
     for part in blocks(rest) {
         out += &item(&part);
@@ -82,7 +99,7 @@ fn item(block: &str) -> String {
     };
     // The guards of the header are left out.
     let is_guard = |line: &str| {
-        let guards = ["#if", "#endif", "#include", "#define REDPOLL_H"];
+        let guards = ["#if", "#endif", "#include", "#define REDPOLL_"];
         guards.iter().any(|it| line.starts_with(it))
     };
     let code: Vec<&str> = code.lines().filter(|line| !is_guard(line)).collect();
@@ -162,12 +179,11 @@ mod tests {
     }
 
     #[test]
-    fn every_function_of_the_header_has_a_heading() {
+    fn every_function_of_the_headers_has_a_heading() {
         let workspace = Workspace::here();
-        let (page, text) = (
-            page(&workspace).unwrap(),
-            super::super::read(&workspace, HEADER).unwrap(),
-        );
+        let pages = page(&workspace).unwrap() + &tcp_page(&workspace).unwrap();
+        let read = |header| super::super::read(&workspace, header).unwrap();
+        let text = read(HEADER) + &read(TCP);
         let functions = text.lines().filter(|line| line.starts_with("int rp_"));
         for function in functions {
             let name = function
@@ -175,7 +191,7 @@ mod tests {
                 .split('(')
                 .next()
                 .unwrap();
-            let is_there = page
+            let is_there = pages
                 .lines()
                 .any(|line| line.starts_with("### ") && line[4..].split(", ").any(|it| it == name));
             assert!(is_there, "{name}");
