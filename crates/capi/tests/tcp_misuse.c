@@ -416,7 +416,7 @@ int main(void)
     pointers();
     values();
     garbage();
-    random_calls(300000);
+    random_calls(100000);
     printf("%s\n", failures ? "failures" : "all right");
     return failures != 0;
 }
