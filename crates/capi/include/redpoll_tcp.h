@@ -37,7 +37,7 @@
  * libredpoll_tcp.a for microcontrollers has only these calls, rp_version and rp_strerror; the other
  * libraries for microcontrollers lack these calls. It has
  * no SYN cookies, proportional rate reduction, F-RTO and path MTU discovery, which the library for
- * hosts has. tests/tcp.c is a complete program.
+ * hosts has. tests/tcp.c is a complete program, examples/tcp_openthread.c a server over OpenThread.
  */
 #ifndef REDPOLL_TCP_H
 #define REDPOLL_TCP_H

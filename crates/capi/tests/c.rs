@@ -143,6 +143,8 @@ fn programs_in_c_run_and_misuse_is_answered() {
         "{tcp}"
     );
     program(&library, "tests/tcp_misuse.c", options, &[]);
+    let echo = program(&library, "tests/tcp_openthread.c", options, &[]);
+    assert!(echo.contains("all right"), "{echo}");
     let adapts = program(&library, "tests/adapters.c", options, &[]);
     assert!(adapts.contains("all right"), "{adapts}");
     let below = program(&library, "tests/below.c", options, &[]);
@@ -164,6 +166,7 @@ fn programs_in_c_run_and_misuse_is_answered() {
         "tests/misuse.c",
         "tests/tcp.c",
         "tests/tcp_misuse.c",
+        "tests/tcp_openthread.c",
         "tests/adapters.c",
         "tests/below.c",
         "tests/sockets.c",
