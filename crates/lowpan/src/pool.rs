@@ -63,6 +63,15 @@ impl Slot {
         next: None,
     };
 
+    /// Frees the slot. Unlike a copy of [`Slot::EMPTY`], this leaves the bytes of the old state.
+    #[inline(never)] // size
+    fn clear(&mut self) {
+        self.state = State::Free;
+        self.len = 0;
+        self.link_src = None;
+        self.next = None;
+    }
+
     pub(crate) fn indirect(&self) -> Option<&Indirect> {
         match &self.state {
             State::Indirect(indirect) => Some(indirect),
@@ -103,7 +112,7 @@ const MAX_SLOTS: usize = 254;
 impl<M: Memory> Pool<M> {
     pub(crate) fn new(memory: LowpanMemory<M>) -> Self {
         let LowpanMemory { mut slots, bytes } = memory;
-        slots.as_mut().fill(Slot::EMPTY);
+        slots.as_mut().iter_mut().for_each(Slot::clear);
         let count = slots.as_ref().len().min(MAX_SLOTS);
         let len = u32::try_from(bytes.as_ref().len()).unwrap_or(u32::MAX);
         // At most 65,535 bytes, because lengths have 16 bits.
@@ -151,7 +160,7 @@ impl<M: Memory> Pool<M> {
 
     pub(crate) fn free_slot(&mut self, id: SlotId) {
         if let Some(slot) = self.slot_mut(id) {
-            *slot = Slot::EMPTY;
+            slot.clear();
         }
     }
 

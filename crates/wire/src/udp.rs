@@ -78,7 +78,6 @@ impl UdpHeader {
     }
 
     /// Returns the encoded header.
-    #[inline(never)] // size
     pub fn to_bytes(&self) -> [u8; Self::LEN] {
         let [a, b] = self.src_port.to_be_bytes();
         let [c, d] = self.dst_port.to_be_bytes();

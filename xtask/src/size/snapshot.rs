@@ -28,7 +28,7 @@ const LIMITS: [(&str, u64); 8] = [
     (TCP, 25_600),
     (SUBSET, 19_200),
     (LEAF, 65_536),
-    (NODE, 86_016),
+    (NODE, 83_968),
     ("RPL, router or leaf, non-storing mode", 16_384),
 ];
 /// All of TCP.

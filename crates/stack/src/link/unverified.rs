@@ -24,17 +24,20 @@ pub(crate) struct Unverified {
     /// Neighbours that acknowledged a frame, the latest first.
     proven: [Address; KNOWN],
     /// Neighbours that did not acknowledge a frame, each with the end of its entry. A new entry
-    /// replaces the oldest.
-    silent: [Option<(Address, Instant)>; KNOWN],
+    /// replaces the oldest. An unused entry has no address and ends at time zero.
+    silent: [(Address, Instant); KNOWN],
     tokens: u8,
     refilled: Instant,
 }
+
+/// An unused entry of [`Unverified::silent`].
+const UNUSED: (Address, Instant) = (Address::Absent, Instant::ZERO);
 
 impl Unverified {
     pub(crate) const fn new() -> Self {
         Unverified {
             proven: [Address::Absent; KNOWN],
-            silent: [None; KNOWN],
+            silent: [UNUSED; KNOWN],
             tokens: BURST,
             refilled: Instant::ZERO,
         }
@@ -46,7 +49,7 @@ impl Unverified {
 
     pub(crate) fn admit(&mut self, now: Instant, neighbour: Address) -> bool {
         let is_silent = |it: &(Address, Instant)| it.0 == neighbour && it.1 > now;
-        if self.silent.iter().flatten().any(is_silent) {
+        if self.silent.iter().any(is_silent) {
             return false;
         }
         while self.tokens < BURST && now >= self.refilled + INTERVAL {
@@ -68,9 +71,9 @@ impl Unverified {
     /// Returns whether the neighbour recently failed to answer, and removes its entry, so that the
     /// next packet is tried again.
     pub(crate) fn take_silence(&mut self, now: Instant, neighbour: Address) -> bool {
-        let is_it = |it: &&mut Option<(Address, Instant)>| it.is_some_and(|it| it.0 == neighbour);
-        let place = self.silent.iter_mut().find(is_it);
-        place.and_then(Option::take).is_some_and(|it| it.1 > now)
+        let mut places = self.silent.iter_mut();
+        let place = places.find(|it| it.0 == neighbour);
+        place.is_some_and(|it| core::mem::replace(it, UNUSED).1 > now)
     }
 
     /// Records that a neighbour acknowledged a frame, or that the frame was given up.
@@ -88,8 +91,8 @@ impl Unverified {
             }
         }
         for place in &mut self.silent {
-            if place.as_ref().is_some_and(|(it, _)| *it == neighbour) {
-                *place = None;
+            if place.0 == neighbour {
+                *place = UNUSED;
             }
         }
     }
@@ -100,25 +103,19 @@ impl Unverified {
             *place = Address::Absent;
             return;
         }
-        let is_it =
-            |place: &Option<(Address, Instant)>| place.as_ref().is_some_and(|it| it.0 == neighbour);
-        let until = |place: &Option<(Address, Instant)>| place.as_ref().map(|it| it.1);
         // Finds the neighbour's own entry; without one, the oldest entry, which is replaced.
-        let mut found: Option<&mut Option<(Address, Instant)>> = None;
+        let mut found: Option<&mut (Address, Instant)> = None;
         for place in &mut self.silent {
-            if is_it(place) {
+            if place.0 == neighbour {
                 found = Some(place);
                 break;
             }
-            if found
-                .as_ref()
-                .is_none_or(|found| until(place) < until(found))
-            {
+            if found.as_ref().is_none_or(|found| place.1 < found.1) {
                 found = Some(place);
             }
         }
         if let Some(place) = found {
-            *place = Some((neighbour, now + SILENCE));
+            *place = (neighbour, now + SILENCE);
         }
     }
 }

@@ -2,7 +2,7 @@
 //! has caused them.
 
 use redpoll_base::checksum::Checksum;
-use redpoll_base::{Duration, Instant, move_within};
+use redpoll_base::{Duration, Instant, copy, move_within};
 use redpoll_wire::icmpv6::unreachable;
 use redpoll_wire::ipv6::{self, Ipv6Header, next_header};
 
@@ -131,7 +131,10 @@ pub(crate) fn write_echo_request(
     ident: u16,
     seq: u16,
 ) -> Option<()> {
-    message.fill(0x70);
+    // `fill` would link the compiler's routine for other bytes than zero.
+    for piece in message.chunks_mut(8) {
+        copy(&[0x70; 8], piece);
+    }
     let ([a, b], [c, d]) = (ident.to_be_bytes(), seq.to_be_bytes());
     *message.first_chunk_mut()? = [128, 0, 0, 0, a, b, c, d];
     put_checksum(message, ip)

@@ -13,7 +13,7 @@ use crate::counters::DropReason;
 use crate::net::icmp::{IcmpError, Refusal};
 use crate::packet::{LINK_MTU, NextHop, Origin, Packet, is_unicast};
 use crate::profile::Profile;
-use crate::transports::{Ask, Pulled, Side, StreamTransport, Transports};
+use crate::transports::{Ask, Pulled, Reach, Side, StreamTransport, Transports};
 
 impl<P: Profile> Node<P> {
     /// Processes a packet from the host side (TUN, a direct link).
@@ -100,15 +100,9 @@ impl<P: Profile> Node<P> {
     }
 
     fn pull_for_host(&mut self, now: Instant, out: &mut [u8]) -> Option<usize> {
-        let ask = Ask {
-            side: Side::Host,
-            max_len: out.len().max(LINK_MTU).saturating_sub(Ipv6Header::LEN),
-            own: self.net.identity.own(),
-        };
+        let max_len = out.len().max(LINK_MTU).saturating_sub(Ipv6Header::LEN);
         loop {
-            let net = &self.net;
-            let reach = |dst: &_| net.reach(now, Side::Host, dst);
-            let (pulled, _) = self.transports.pull(now, &ask, &mut self.counters, reach)?;
+            let (pulled, _) = self.pull(now, Side::Host, max_len)?;
             let hop_limit = self.net.identity.hop_limit;
             match write_pulled(&self.transports, &pulled, hop_limit, out) {
                 Some(len) => {
@@ -123,6 +117,27 @@ impl<P: Profile> Node<P> {
                 }
             }
         }
+    }
+
+    /// Makes a segment that leaves on this side, and returns its next hop. Both sides share this
+    /// function, because each closure for [`Transports::pull`] takes a copy of that function.
+    pub(super) fn pull(
+        &mut self,
+        now: Instant,
+        side: Side,
+        max_len: usize,
+    ) -> Option<(Pulled, Address)> {
+        let (net, link) = (&self.net, &self.link);
+        let ask = Ask {
+            side,
+            max_len,
+            own: net.identity.own(),
+        };
+        let reach = |dst: &_| match net.reach(now, side, dst) {
+            Reach::Here(next_hop) if link.is_full_for(next_hop) => Reach::Elsewhere,
+            reach => reach,
+        };
+        self.transports.pull(now, &ask, &mut self.counters, reach)
     }
 
     pub(super) fn input(&mut self, now: Instant, packet: &Packet) {

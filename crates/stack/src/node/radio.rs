@@ -17,7 +17,7 @@ use crate::net::routing::Quality;
 use crate::packet::{LINK_MTU, NextHop, Origin, Packet, PacketView};
 use crate::profile::Profile;
 use crate::segments::Handover;
-use crate::transports::{Ask, Handle, Pulled, Reach, Side, StreamTransport, Transport, Transports};
+use crate::transports::{Handle, Pulled, Side, StreamTransport, Transport, Transports};
 
 impl<M: Memory + 'static, T: StreamTransport, A: Algorithms> PayloadSource for Transports<M, T, A> {
     fn read(&mut self, handle: u32, offset: usize, out: &mut [u8]) -> Result<usize, Gone> {
@@ -153,19 +153,9 @@ impl<P: Profile> Node<P> {
 
     /// Makes a segment for a connection whose route uses the radio; returns whether there was one.
     fn pull_segment(&mut self, now: Instant) -> bool {
-        let (net, link) = (&self.net, &self.link);
-        let headroom = net.routing.headroom();
-        let ask = Ask {
-            side: Side::Link,
-            max_len: LINK_MTU.saturating_sub(Ipv6Header::LEN.saturating_add(headroom)),
-            own: net.identity.own(),
-        };
-        let reach = |dst: &_| match net.reach(now, Side::Link, dst) {
-            Reach::Here(next_hop) if link.is_full_for(next_hop) => Reach::Elsewhere,
-            reach => reach,
-        };
-        let pulled = self.transports.pull(now, &ask, &mut self.counters, reach);
-        let Some((pulled, next_hop)) = pulled else {
+        let headroom = self.net.routing.headroom();
+        let max_len = LINK_MTU.saturating_sub(Ipv6Header::LEN.saturating_add(headroom));
+        let Some((pulled, next_hop)) = self.pull(now, Side::Link, max_len) else {
             return false;
         };
         self.counters.originated = self.counters.originated.wrapping_add(1);

@@ -266,7 +266,7 @@ impl<P: Profile> Node<P> {
             return Err(Error::NoRoute);
         }
         let mut all = self.transports.tcp.iter();
-        if all.any(|(_, it)| (it.local(), it.remote()) == (local, remote)) {
+        if all.any(|(_, it)| it.local() == local && it.remote() == remote) {
             return Err(Error::PortInUse);
         }
         drop(all);

@@ -34,6 +34,7 @@ mod teardown;
 mod timeouts;
 mod tune;
 
+pub(crate) use fast_open::Opening;
 use redpoll_base::{Bytes, Duration, Instant, Wake};
 
 use self::marks::Marks;

@@ -3,6 +3,7 @@
 use redpoll_base::{Bytes, Instant};
 
 use super::FastOpenCookie;
+use crate::connection::Opening;
 use crate::send::SendStore;
 use crate::{Algorithms, Connection, Endpoint, Error, Flags, Segment};
 
@@ -64,11 +65,22 @@ impl<T: AsRef<[FastOpenServer]> + AsMut<[FastOpenServer]>> FastOpenServers<T> {
         seg: Option<&Segment<'_>>,
         happen: impl FnOnce(&mut Connection<B, S, A>),
     ) {
-        let before = match connection.opening() {
-            Some(before) if super::ON => before,
-            _ => return happen(connection),
-        };
+        let before = connection.opening().filter(|_| super::ON);
         happen(connection);
+        if let Some(before) = before {
+            self.judge(now, connection, seg, &before);
+        }
+    }
+
+    /// Records what the change of a connection since `before` shows about Fast Open at the server.
+    #[inline(never)] // size
+    fn judge<B: Bytes, S: SendStore, A: Algorithms>(
+        &mut self,
+        now: Instant,
+        connection: &Connection<B, S, A>,
+        seg: Option<&Segment<'_>>,
+        before: &Opening,
+    ) {
         let server = connection.remote();
         let failed = if connection.is_opening() {
             // RFC 7413 §4.1.3.1: the Fast Open SYN timed out, and a plain SYN follows.

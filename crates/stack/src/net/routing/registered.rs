@@ -204,7 +204,7 @@ impl<M: Memory + 'static> Router<'_, M> {
             ..asked
         };
         let known = self.table.registration(self.now, &address);
-        let elsewhere = |via| via != Via::Neighbour(link);
+        let elsewhere = |via: Via| !via.is(link);
         let firm = self.table.firm(self.now, &address);
         let status = match known {
             _ if self.identity.is_own(&address) => status::DUPLICATE,
@@ -327,7 +327,7 @@ impl<M: Memory + 'static> Router<'_, M> {
             || registration.is_some_and(|it| !it.is_of(report.eui64));
         // The program may have given a route to this address.
         let firm = self.table.firm(self.now, &address);
-        let is_elsewhere = firm.is_some_and(|via| via != Via::Neighbour(behind));
+        let is_elsewhere = firm.is_some_and(|via| !via.is(behind));
         // RFC 6775 §8.2.4: the address belongs to another host.
         if is_others || is_elsewhere {
             return status::DUPLICATE;
@@ -342,7 +342,7 @@ impl<M: Memory + 'static> Router<'_, M> {
         // RFC 6775 §6.5.3: a lifetime of zero ends a registration. Only a route by the sender of
         // this report is removed, because the host may have registered elsewhere since.
         if report.lifetime_min == 0 {
-            if registration.is_some() && old == Some(Via::Neighbour(behind)) {
+            if registration.is_some() && old.is_some_and(|via| via.is(behind)) {
                 self.table.remove(&Route {
                     prefix: address,
                     len: 128,

@@ -26,6 +26,13 @@ pub enum Via {
     Unreachable,
 }
 
+impl Via {
+    /// Returns whether this neighbour is the next hop.
+    pub(crate) fn is(self, link: Address) -> bool {
+        matches!(self, Via::Neighbour(next_hop) if next_hop == link)
+    }
+}
+
 /// One entry of the forwarding table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Route {
@@ -164,9 +171,8 @@ impl RouteSlot {
         }
     }
 
-    #[inline(never)] // size
     fn is(&self, route: &Route) -> bool {
-        (self.prefix, self.len(), self.via()) == (route.prefix, route.len, route.via)
+        self.len() == route.len && self.prefix == route.prefix && self.via() == route.via
     }
 }
 
@@ -265,7 +271,8 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
         let at = self.entries().take_while(is_before).count();
         let slots = self.table.as_mut();
         if let Some(Some(present)) = slots.get_mut(at)
-            && (present.len(), present.prefix) == (route.len(), route.prefix)
+            && present.len() == route.len()
+            && present.prefix == route.prefix
         {
             *present = route;
             return Ok(());
@@ -311,14 +318,13 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
         self.entries().any(|route| {
             let is_itself = route.len() == 128 && own == Some(addr::iid(&route.prefix));
             let is_itself = is_itself || matches!(route.kind, Kind::Downward(it) if it.is_host());
-            route.via() == Via::Neighbour(link) && !is_itself
+            route.via().is(link) && !is_itself
         })
     }
 
     pub(crate) fn names(&self, now: Instant, link: Address) -> bool {
-        let via = Via::Neighbour(link);
         self.entries()
-            .any(|route| route.via() == via && route.is_good(now))
+            .any(|route| route.via().is(link) && route.is_good(now))
     }
 
     /// Returns the next hop to `dst`, by the longest matching prefix.
