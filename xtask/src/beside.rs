@@ -5,13 +5,21 @@ use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus};
 
 use crate::report::Failure;
-use crate::workspace::Workspace;
+use crate::workspace::{self, Workspace};
 
 /// A running process, and the files for its output: an unread pipe would block the process.
 pub struct Beside {
     child: Child,
     printed: PathBuf,
     errors: PathBuf,
+}
+
+/// The priority of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Priority {
+    Usual,
+    /// Gives way to tests that have limits in real time.
+    Low,
 }
 
 pub struct Ended {
@@ -29,13 +37,20 @@ impl Ended {
 }
 
 impl Beside {
-    pub fn start(workspace: &Workspace, args: &[&str]) -> Result<Beside, Failure> {
+    pub fn start(
+        workspace: &Workspace,
+        args: &[&str],
+        priority: Priority,
+    ) -> Result<Beside, Failure> {
         let name = args.join("-");
         let folder = workspace.root.join("target/beside");
         let [printed, errors] = ["out", "err"].map(|end| folder.join(format!("{name}.{end}")));
         let spawned = std::env::current_exe().and_then(|this| {
             fs::create_dir_all(&folder)?;
-            let mut command = Command::new(this);
+            let mut command = match priority {
+                Priority::Usual => Command::new(this),
+                Priority::Low => workspace::patient(this),
+            };
             command.args(args);
             command.stdout(File::create(&printed)?);
             command.stderr(File::create(&errors)?);

@@ -4,7 +4,7 @@ use std::os::unix::fs::MetadataExt;
 use std::process::Command;
 use std::time::Instant;
 
-use crate::beside::{Beside, Ended};
+use crate::beside::{Beside, Ended, Priority};
 use crate::purity::{Toolchain, Way};
 use crate::report::{Failure, Outcome};
 use crate::workspace::{self, Workspace};
@@ -57,8 +57,12 @@ const BUILDS: [Step; 8] = [
     ("tests built", |w| lanes::build(w).map(|()| None)),
 ];
 
-/// Tests that mostly wait, in two lanes.
-const WAITING: [Step; 1] = [("tests that wait", |w| lanes::waiting(w).map(|()| None))];
+/// Tests that mostly wait, in lanes, and the page, which has limits in milliseconds. They have a
+/// higher priority than the steps next to them.
+const WAITING: [Step; 2] = [
+    ("tests that wait", |w| lanes::waiting(w).map(|()| None)),
+    ("page", web::page),
+];
 
 /// Tests that compute.
 const NEXT: [Step; 2] = [("OpenThread linked", thread::link), ("test", test)];
@@ -78,23 +82,22 @@ const USING: [Step; 7] = [
     ("python", python::run),
 ];
 
-/// Steps that run alone. The page has time limits in milliseconds; the build with modules replaces
-/// the program of the tests.
-const LAST: [Step; 2] = [("page", web::page), ("modules", modules)];
+/// The step that runs alone: its build with modules replaces the program of the tests.
+const LAST: [Step; 1] = [("modules", modules)];
 
 pub fn run(workspace: &Workspace, keep_going: bool) -> Outcome {
     let commit = release::passed::clean_commit(&workspace.root);
     let mut ran = Ran::new(keep_going);
     ran.steps(workspace, &FIRST);
     if ran.goes_on() {
-        let beside = Beside::start(workspace, &["ci-beside"])?;
+        let beside = Beside::start(workspace, &["ci-beside"], Priority::Usual)?;
         ran.steps(workspace, &BUILDS);
         // Waits for the process even after a failure of other steps, so that no process remains.
         ran.beside(&beside.wait()?);
     }
     if ran.goes_on() {
-        let waiting = Beside::start(workspace, &["ci-waiting"])?;
-        let using = Beside::start(workspace, &["ci-using"])?;
+        let waiting = Beside::start(workspace, &["ci-waiting"], Priority::Usual)?;
+        let using = Beside::start(workspace, &["ci-using"], Priority::Low)?;
         ran.steps(workspace, &NEXT);
         ran.beside(&using.wait()?);
         ran.beside(&waiting.wait()?);
@@ -363,7 +366,7 @@ const TCP_FEATURES: [&str; 2] = ["", "stats,more-options,rack-tlp,gentle-recover
 fn test(workspace: &Workspace) -> Result<Option<String>, Failure> {
     lanes::computing(workspace)?;
     for features in TCP_FEATURES {
-        let mut cargo = workspace.cargo();
+        let mut cargo = workspace.patient_cargo();
         cargo.args(["test", "-p", "redpoll-tcp", "--no-default-features"]);
         cargo.args(["--features", features]);
         workspace::run(&mut cargo)?;

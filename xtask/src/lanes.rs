@@ -1,12 +1,14 @@
-//! Runs the tests of the workspace, built once, in three lanes. Tests that wait for real time
-//! (network namespaces, a kernel, a mesh in real time) run one after the other, and the longest of
-//! them has a lane of its own. These two lanes run in a process of their own (`ci-waiting`), next to
-//! the third lane, which has all tests that compute, and next to the steps that use the built
-//! program. In one lane, as in `cargo test`, the processors would be idle for minutes.
+//! Runs the tests of the workspace, built once, in lanes. Tests that wait for real time (network
+//! namespaces, a kernel, a mesh in real time) run one after the other in one lane. The longest of
+//! them has lanes of its own, in which each case is a separate process with its own network
+//! namespace. These lanes run in a process of their own (`ci-waiting`), next to the lane of all
+//! tests that compute, and next to the steps that use the built program. In one lane, as in `cargo
+//! test`, the processors would be idle for minutes.
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use serde_json::Value;
@@ -28,18 +30,22 @@ const WAITING: [&str; 9] = [
     "zep",
 ];
 
-/// The longest of the waiting tests, which takes three quarters of their time.
+/// The longest of the waiting tests, whose cases together take minutes.
 const LONGEST: &str = "taim";
+/// Number of cases of the longest test that run in parallel. They mostly wait.
+const LONGEST_LANES: usize = 2;
 
 /// Names of test targets that a later step runs, after it has built the images that they need.
 const LATER: [&str; 1] = ["firmware"];
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Test {
     name: String,
     program: PathBuf,
     /// The package's folder, in which cargo runs it.
     folder: PathBuf,
+    /// The only case to run; `None` means all cases.
+    case: Option<String>,
 }
 
 impl Test {
@@ -50,18 +56,60 @@ impl Test {
     /// Returns the name in the output: the target and its package.
     fn shown(&self) -> String {
         let package = self.folder.file_name().unwrap_or_default();
-        format!("{} of {}", self.name, package.to_string_lossy())
+        let shown = format!("{} of {}", self.name, package.to_string_lossy());
+        match &self.case {
+            Some(case) => format!("{shown}, {case}"),
+            None => shown,
+        }
     }
 
     fn run(&self) -> Result<Output, String> {
-        let run = Command::new(&self.program)
-            .current_dir(&self.folder)
-            .env("CARGO_MANIFEST_DIR", &self.folder)
-            .env("CARGO", workspace::cargo())
-            .envs(thread::variable())
-            .output();
-        run.map_err(|error| format!("{} does not start: {error}", self.shown()))
+        match &self.case {
+            Some(case) => self.run_with(&["--exact", case]),
+            None => self.run_with(&[]),
+        }
     }
+
+    fn run_with(&self, args: &[&str]) -> Result<Output, String> {
+        // Tests that wait have limits in real time.
+        let mut run = if self.waits() {
+            Command::new(&self.program)
+        } else {
+            workspace::patient(&self.program)
+        };
+        run.args(args);
+        run.current_dir(&self.folder);
+        run.env("CARGO_MANIFEST_DIR", &self.folder);
+        run.env("CARGO", workspace::cargo());
+        run.envs(thread::variable());
+        run.output()
+            .map_err(|error| format!("{} does not start: {error}", self.shown()))
+    }
+
+    /// Returns a test for each case of the program.
+    fn cases(&self) -> Result<Vec<Test>, Failure> {
+        let listed = self.run_with(&["--list"]).map_err(Failure::new)?;
+        let names = cases(&String::from_utf8_lossy(&listed.stdout));
+        if !listed.status.success() || names.is_empty() {
+            return Err(Failure::new(format!(
+                "test: {} lists no case",
+                self.shown()
+            )));
+        }
+        let tests = names.into_iter().map(|name| Test {
+            name: self.name.clone(),
+            program: self.program.clone(),
+            folder: self.folder.clone(),
+            case: Some(name),
+        });
+        Ok(tests.collect())
+    }
+}
+
+/// Returns the names in the list that a test program prints.
+fn cases(list: &str) -> Vec<String> {
+    let names = list.lines().filter_map(|line| line.strip_suffix(": test"));
+    names.map(str::to_owned).collect()
 }
 
 pub fn build(workspace: &Workspace) -> Result<(), Failure> {
@@ -74,11 +122,12 @@ pub fn computing(workspace: &Workspace) -> Result<(), Failure> {
     if computing.is_empty() {
         return Err(Failure::new("test: cargo lists no test program"));
     }
-    run(&[computing])?;
-    workspace::run(workspace.cargo().args(["test", "--workspace", "--doc"]))
+    run(&[(computing, 1)])?;
+    let mut documented = workspace.patient_cargo();
+    workspace::run(documented.args(["test", "--workspace", "--doc"]))
 }
 
-/// Runs the tests that wait, in two lanes.
+/// Runs the tests that wait, in three lanes.
 pub fn waiting(workspace: &Workspace) -> Result<(), Failure> {
     let (waiting, _) = tests(workspace)?;
     let (longest, others): (Vec<Test>, Vec<Test>) =
@@ -88,7 +137,9 @@ pub fn waiting(workspace: &Workspace) -> Result<(), Failure> {
             "test: cargo lists no program for the tests that mostly wait",
         ));
     }
-    run(&[longest, others])
+    let longest = longest.iter().map(Test::cases);
+    let longest: Vec<Vec<Test>> = longest.collect::<Result<_, _>>()?;
+    run(&[(longest.concat(), LONGEST_LANES), (others, 1)])
 }
 
 /// Returns the programs of all tests: those that wait, and those that compute.
@@ -101,12 +152,20 @@ fn tests(workspace: &Workspace) -> Result<(Vec<Test>, Vec<Test>), Failure> {
     Ok(tests.partition(Test::waits))
 }
 
-fn run(lanes: &[Vec<Test>]) -> Result<(), Failure> {
+/// Runs each list of tests in its number of lanes. A lane that is free takes the list's next test.
+fn run(lists: &[(Vec<Test>, usize)]) -> Result<(), Failure> {
     let failed = Mutex::new(Vec::new());
+    let next: Vec<AtomicUsize> = lists.iter().map(|_| AtomicUsize::new(0)).collect();
     std::thread::scope(|scope| {
-        for lane in lanes {
-            let failed = &failed;
-            scope.spawn(move || lane.iter().for_each(|test| judge(test, failed)));
+        for ((tests, lanes), next) in lists.iter().zip(&next) {
+            for _ in 0..*lanes {
+                let failed = &failed;
+                scope.spawn(move || {
+                    while let Some(test) = tests.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        judge(test, failed);
+                    }
+                });
+            }
         }
     });
     let failed = failed.into_inner().unwrap_or_default();
@@ -147,6 +206,7 @@ fn programs(messages: &str) -> Vec<Test> {
             name: message["target"]["name"].as_str()?.to_owned(),
             program: PathBuf::from(message["executable"].as_str()?),
             folder: manifest.parent()?.to_path_buf(),
+            case: None,
         })
     })
     .collect()
@@ -181,10 +241,37 @@ mod tests {
             name: "taim".to_owned(),
             program: PathBuf::from("/t/taim-1"),
             folder: PathBuf::from("/w/crates/linux"),
+            case: None,
         };
         assert!(test.waits());
         assert_eq!(test.shown(), "taim of linux");
         assert_eq!(programs(&messages), [test]);
+    }
+
+    #[test]
+    fn each_case_of_a_list_is_a_test() {
+        let list = "a_case: test\nmodule::b: test\n\n2 tests, 0 benchmarks\n";
+        assert_eq!(cases(list), ["a_case", "module::b"]);
+    }
+
+    #[test]
+    fn every_test_of_a_list_runs_and_a_failure_is_named() {
+        let test = |program: &str, case: &str| Test {
+            name: "taim".to_owned(),
+            program: PathBuf::from(program),
+            folder: Workspace::here().root,
+            case: Some(case.to_owned()),
+        };
+        let good = |count: usize| vec![test("true", "good"); count];
+        assert_eq!(run(&[(good(5), 2), (good(1), 1)]), Ok(()));
+        let with_bad = [good(3), vec![test("false", "bad")], good(1)].concat();
+        let failure = run(&[(with_bad, 2), (good(1), 1)]).unwrap_err();
+        assert!(failure.to_string().contains("taim of"), "{failure}");
+        assert!(
+            failure.to_string().contains(", bad: exit status: 1"),
+            "{failure}"
+        );
+        assert!(!failure.to_string().contains("good"), "{failure}");
     }
 
     /// A lane must not lose a test because the test was renamed.

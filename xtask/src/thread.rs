@@ -49,7 +49,7 @@ pub fn link(workspace: &Workspace) -> Result<Option<String>, Failure> {
         return Ok(Some("OpenThread was not built".into()));
     }
     // Builds the static library of Redpoll for C, which other tests use, too.
-    let mut cargo = workspace.cargo();
+    let mut cargo = workspace.patient_cargo();
     cargo.args(["rustc", "--quiet", "-p", "redpoll-capi", "--lib"]);
     workspace::run(cargo.args(["--crate-type", "staticlib"]))?;
     let library = target_dir(workspace).join("debug/libredpoll_capi.a");

@@ -1,6 +1,6 @@
 //! Paths of the workspace, and calls of cargo.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -67,6 +67,13 @@ impl Workspace {
         command
     }
 
+    /// Returns the same cargo with a low priority, see [`patient`].
+    pub fn patient_cargo(&self) -> Command {
+        let mut command = patient(cargo());
+        command.current_dir(&self.root);
+        command
+    }
+
     /// Returns `path` relative to the root.
     pub fn relative<'a>(&self, path: &'a Path) -> &'a Path {
         path.strip_prefix(&self.root).unwrap_or(path)
@@ -75,6 +82,14 @@ impl Workspace {
 
 pub fn cargo() -> OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
+
+/// Returns a command that runs `program` with a low priority, next to tests that have limits in real
+/// time.
+pub fn patient(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new("nice");
+    command.args(["-n", "10"]).arg(program);
+    command
 }
 
 /// Returns the compiler with Clippy's lints, if Clippy is installed next to cargo.

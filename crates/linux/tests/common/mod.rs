@@ -100,9 +100,11 @@ pub fn main(cases: Vec<Case>) -> ExitCode {
 
 pub fn main_with(cases: Vec<Case>, threads: usize) -> ExitCode {
     let no_network = isolate().err();
+    let mut arguments = Arguments::from_args();
     let mut skipped = String::new();
     let trials = cases
         .into_iter()
+        .filter(|case| is_wanted(&arguments, &case.name))
         .map(|case| {
             let obstacle = case.obstacle(no_network.as_deref());
             if let Some(obstacle) = &obstacle {
@@ -115,7 +117,6 @@ pub fn main_with(cases: Vec<Case>, threads: usize) -> ExitCode {
             trial.with_ignored_flag(obstacle.is_some())
         })
         .collect();
-    let mut arguments = Arguments::from_args();
     arguments.test_threads.get_or_insert(threads);
     let conclusion = run(&arguments, trials);
     if !skipped.is_empty() {
@@ -123,6 +124,16 @@ pub fn main_with(cases: Vec<Case>, threads: usize) -> ExitCode {
         note(&skipped);
     }
     conclusion.exit_code()
+}
+
+/// Returns whether the command line selects the case, as the library of the tests decides it. Cases
+/// that are not selected are not reported as skipped.
+fn is_wanted(arguments: &Arguments, name: &str) -> bool {
+    let matches = |filter: &String| match arguments.exact {
+        true => name == filter,
+        false => name.contains(filter.as_str()),
+    };
+    arguments.filter.as_ref().is_none_or(matches) && !arguments.skip.iter().any(matches)
 }
 
 /// Appends the lines to the file of `REDPOLL_SKIPPED`, in which the caller collects skipped tests.
