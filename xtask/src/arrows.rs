@@ -26,7 +26,7 @@ const ARROWS: [(&str, &[&str]); 42] = [
     ("border", &["stack", "assist"]),
     ("coap", &["base"]),
     ("ota", &[]),
-    ("apps", &[]),
+    ("apps", &["base"]),
     ("replay", &["stack"]),
     ("rivals", &["stack"]),
     ("uart", &["base", "mac", "wire"]),

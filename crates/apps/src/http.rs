@@ -21,6 +21,7 @@ use edge_http::{Method, RequestHeaders};
 use edge_nal::{Close, TcpAccept, TcpBind, TcpShutdown};
 use embassy_futures::select::{Either, select, select_array};
 use embedded_io_async::{ErrorType, Read, Write};
+use redpoll_base::{Delivery, Duration};
 
 use crate::decimal::Decimal;
 
@@ -38,24 +39,9 @@ const PATIENCE: u32 = 60_000 / LOOK;
 const LEAST_BYTES: u64 = 2_000;
 /// Number of checks for which a connection stays open without a request.
 const IDLE: u32 = 15_000 / LOOK;
-/// Number of checks before a request and its answer may be ended for another client: two seconds.
-const GRACE: u32 = 2_000 / LOOK;
-/// Bytes of an answer that a client must receive in a second to keep its connection.
-const LEAST_PACE: u64 = 300;
-/// The lower limit until the client has received [`BEGINNING`]: round trips limit its pace, and a
-/// careful server makes it wait.
-const LEAST_FIRST_PACE: u64 = 120;
-/// Bytes of an answer to which [`LEAST_FIRST_PACE`] applies.
-const BEGINNING: u64 = 1_500;
 /// Number of checks of all connections for which the server is careful after it has ended a slow
 /// connection: a minute if all connections are in use.
-const CAREFUL: u32 = AT_ONCE as u32 * 60_000 / LOOK;
-/// Bytes of an answer that a careful server sends before the client acknowledges any of them: a
-/// packet of two frames.
-const FIRST_BYTES: u64 = 176;
-/// Bytes at the end of an answer that are sent at once, because they would hardly save air time and
-/// need another round trip.
-const END_BYTES: u64 = 80;
+const CAREFUL: u32 = AT_ONCE as u32 * Delivery::CAREFUL.millis_saturating() / LOOK;
 /// Bytes of an answer that may wait in the connection, not yet received by the client.
 const SEND_BUFFER: u64 = 2_440;
 
@@ -197,16 +183,18 @@ impl Slot {
         self.rest.set(0);
     }
 
-    /// Returns how many bytes of the answer a careful server may write now: at most as many bytes
-    /// are unacknowledged as the client has acknowledged, or [`FIRST_BYTES`] if these are more. The
-    /// last [`END_BYTES`] are always allowed.
-    fn allowance(&self) -> u64 {
-        let taken = self.taken.get();
-        let most = taken.max(FIRST_BYTES) + taken;
-        match most.saturating_sub(self.given.get()) {
-            left if self.rest.get() <= left + END_BYTES => u64::MAX,
-            left => left,
+    /// Returns the state of the present answer if the client has acknowledged `taken` bytes.
+    fn delivery(&self, taken: u64) -> Delivery {
+        Delivery {
+            taken,
+            unacked: self.given.get().saturating_sub(taken),
+            age: Duration::from_millis(u64::from(self.age.get() * LOOK)),
         }
+    }
+
+    /// Returns how many bytes of the answer a careful server may write now.
+    fn allowance(&self) -> u64 {
+        self.delivery(self.taken.get()).allowance(self.rest.get())
     }
 
     /// Records that the client has acknowledged all written bytes. The first acknowledgment starts
@@ -234,21 +222,15 @@ impl Slot {
 
     /// Returns the order in which connections are ended for other clients: the highest value first.
     /// `None` if this connection must not be ended.
-    fn rank(&self) -> Option<(bool, u64)> {
-        let age = self.age.get();
+    fn rank(&self) -> Option<(bool, u32)> {
         match self.phase.get() {
-            Phase::Idle => Some((true, age.into())),
-            Phase::Busy if age >= GRACE => {
+            Phase::Idle => Some((true, self.age.get())),
+            Phase::Busy => {
                 let taken = self.given.get().saturating_sub(SEND_BUFFER);
-                let taken = taken.max(self.taken.get());
-                let least = match taken {
-                    ..BEGINNING => LEAST_FIRST_PACE,
-                    _ => LEAST_PACE,
-                };
-                let pace = taken * 1_000 / u64::from(age * LOOK);
-                (pace < least).then(|| (false, LEAST_PACE - pace))
+                let pace = self.delivery(taken.max(self.taken.get())).slow_pace()?;
+                Some((false, u32::MAX - pace))
             }
-            _ => None,
+            Phase::Free => None,
         }
     }
 }
@@ -425,6 +407,9 @@ mod tests {
     use std::vec::Vec;
 
     use super::*;
+
+    /// Number of checks before an answer may be ended for another client: two seconds.
+    const GRACE: u32 = 2_000 / LOOK;
 
     /// A stream with the numbers of bytes written before each flush, and since the last one.
     #[derive(Default)]

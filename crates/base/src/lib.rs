@@ -17,6 +17,7 @@ mod addr;
 pub mod checksum;
 mod copy;
 pub mod crc;
+mod delivery;
 mod divide;
 mod ecn;
 pub mod events;
@@ -29,6 +30,7 @@ mod time;
 
 pub use addr::Addr;
 pub use copy::{copy, move_within};
+pub use delivery::Delivery;
 pub use divide::{divide, divide_long};
 pub use ecn::Ecn;
 pub use hash::half_sip_hash;

@@ -14,7 +14,7 @@ mod request;
 mod session;
 mod site;
 
-use redpoll_base::{Duration, Instant};
+use redpoll_base::{Delivery, Duration, Instant};
 use redpoll_stack::{NodeEvent, Streams};
 
 use self::session::Exchange;
@@ -37,8 +37,6 @@ pub(super) struct Server {
 
 /// Interval between two checks for waiting clients.
 const LOOK: Duration = Duration::from_millis(500);
-/// Time for which the server is careful after it has reset a slow client to make room.
-const CAREFUL: Duration = Duration::from_secs(60);
 
 impl Server {
     /// Returns the server of the node called `name`, which has memory for `connections`.
@@ -82,7 +80,7 @@ impl Server {
                 self.sessions
                     .relieve(cx, |cx, it| it.slow_pace(cx), |cx, it| it.end(cx));
             if relieved > 0 {
-                self.careful_until = Some(cx.now + CAREFUL);
+                self.careful_until = Some(cx.now + Delivery::CAREFUL);
             }
             self.look_at = self.sessions.is_crowded(cx).then(|| cx.now + LOOK);
         }

@@ -114,7 +114,7 @@ impl<S: Session> Sessions<S> {
     pub(super) fn relieve(
         &mut self,
         cx: &mut Context<'_>,
-        pace: impl Fn(&Context<'_>, &S) -> Option<u64>,
+        pace: impl Fn(&Context<'_>, &S) -> Option<u32>,
         end: impl Fn(&mut Context<'_>, &mut S),
     ) -> u32 {
         let counters = cx.node.counters();

@@ -1,6 +1,6 @@
 //! A connection of the server: consecutive requests (RFC 9112 §9.3), each with its deadline.
 
-use redpoll_base::{Duration, Instant};
+use redpoll_base::{Delivery, Duration, Instant};
 use redpoll_stack::{ConnId, Error, Streams};
 
 use super::request::{MAX_REQUEST, Parsed, Status, parse};
@@ -25,23 +25,6 @@ const LEAST_BYTES: u64 = 2_000;
 
 /// Time for which a new client is not reset in favour of waiting clients.
 const FRESH: Duration = Duration::from_secs(2);
-/// Bytes per second below which a client may be reset while another client waits for a slot.
-const LEAST_PACE: u64 = 300;
-/// [`LEAST_PACE`] until the client has received [`BEGINNING`]: round trips limit its pace, and a
-/// careful server makes it wait.
-const LEAST_FIRST_PACE: u64 = 120;
-/// Bytes of an answer to which [`LEAST_FIRST_PACE`] applies.
-const BEGINNING: u64 = 1_500;
-/// Minimum duration of an answer before its client is reset as too slow.
-const GRACE: Duration = Duration::from_secs(2);
-
-/// Bytes of an answer that a careful server sends before the client acknowledges any of them: a
-/// packet of two frames, also with an address outside the mesh.
-const FIRST_BYTES: u64 = 176;
-/// Bytes at the end of an answer that are sent at once, because they would hardly save air time and
-/// need another round trip.
-const END_BYTES: u64 = 80;
-
 pub(super) struct Exchange {
     conn: ConnId,
     request: Vec<u8>,
@@ -126,20 +109,23 @@ impl Exchange {
 
     /// Returns how many bytes per second the client reads, if it is slow enough to be reset in
     /// favour of a waiting client.
-    pub(super) fn slow_pace(&self, cx: &Context<'_>) -> Option<u64> {
-        let (since, given) = self.answer?;
-        let age = cx.now.since(since);
-        let unacked = cx.node.stream(self.conn).map_or(0, |it| it.unacked as u64);
-        if unacked == 0 && !matches!(self.phase, Phase::Writing(_)) {
+    pub(super) fn slow_pace(&self, cx: &Context<'_>) -> Option<u32> {
+        let delivery = self.delivery(cx)?;
+        if delivery.unacked == 0 && !matches!(self.phase, Phase::Writing(_)) {
             return None;
         }
-        let taken = given.saturating_sub(unacked);
-        let pace = taken * 1_000 / age.as_millis().max(1);
-        let least = match taken {
-            ..BEGINNING => LEAST_FIRST_PACE,
-            _ => LEAST_PACE,
-        };
-        (age >= GRACE && pace < least).then_some(pace)
+        delivery.slow_pace()
+    }
+
+    /// Returns what the client has received of the present answer.
+    fn delivery(&self, cx: &Context<'_>) -> Option<Delivery> {
+        let (since, given) = self.answer?;
+        let unacked = cx.node.stream(self.conn).map_or(0, |it| it.unacked as u64);
+        Some(Delivery {
+            taken: given.saturating_sub(unacked),
+            unacked,
+            age: cx.now.since(since),
+        })
     }
 
     /// Handles the deadline: closes a connection between two requests, and resets any other.
@@ -243,26 +229,20 @@ impl Exchange {
         Step::Again
     }
 
-    /// Returns how many bytes a careful server may send now. Unacknowledged bytes must not exceed
-    /// the acknowledged ones or [`FIRST_BYTES`], whichever is more; the last [`END_BYTES`] are
-    /// exempt. The client's pace is measured from the acknowledgment of the first bytes, because
-    /// the server made the client wait.
+    /// Returns how many bytes a careful server may send now. The client's pace is measured from the
+    /// acknowledgment of the first bytes, because the server made the client wait.
     fn allowance(&mut self, cx: &Context<'_>) -> u64 {
-        let (Some((since, given)), Phase::Writing(writing)) = (&mut self.answer, &self.phase)
-        else {
+        let delivery = self.delivery(cx);
+        let (Some(delivery), Phase::Writing(writing)) = (delivery, &self.phase) else {
             return 0;
         };
-        let unacked = cx.node.stream(self.conn).map_or(0, |it| it.unacked as u64);
-        let taken = given.saturating_sub(unacked);
-        if self.waits_for_ack && unacked == 0 && taken <= FIRST_BYTES {
+        if self.waits_for_ack
+            && delivery.is_beginning()
+            && let Some((since, _)) = &mut self.answer
+        {
             *since = cx.now;
         }
-        let most = taken.max(FIRST_BYTES).saturating_sub(unacked);
-        let left = writing.left();
-        match left <= most + END_BYTES {
-            true => left,
-            false => most,
-        }
+        delivery.allowance(writing.left())
     }
 
     fn write(&mut self, cx: &mut Context<'_>, is_careful: bool) -> Step {
