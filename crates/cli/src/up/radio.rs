@@ -23,10 +23,8 @@ use tracing::{error, info, warn};
 use super::args::UpArgs;
 use super::config::Reload;
 use super::environment::Environment;
-use super::{
-    exposed, failed, greeting, join, listen, load, mesh, reserve_forwards, tell_hosts, unusable,
-    withheld,
-};
+use super::services::{exposed, listen, reserve_forwards, withheld};
+use super::{failed, greeting, join, load, mesh, tell_hosts, unusable};
 use crate::failure::Failure;
 use crate::output;
 use redpoll_program::log::{self, LogLevel};
