@@ -1,0 +1,191 @@
+//! The flows of a run: their transfers, readings and requests, and those that ended early.
+
+use std::fmt::Write as _;
+
+use redpoll_base::{Duration, Instant};
+use redpoll_sim::{FaultRule, FlowFigures, LatencyMs, Report, Scenario};
+
+use super::columns::Table;
+use super::{ROWS, more, percent};
+
+/// Maximum number of listed flows without delivery.
+const TROUBLES: usize = 10;
+
+pub(super) fn flows(text: &mut String, flows: &[FlowFigures]) {
+    if flows.is_empty() {
+        text.push_str("no flows\n");
+        return;
+    }
+    let mut table = Table::new(&[
+        "flow",
+        "from",
+        "to",
+        "delivered",
+        "goodput",
+        "segments",
+        "loss",
+        "rto",
+        "fast",
+        "tail",
+        "link",
+        "probe",
+        "RTT p50",
+        "p95",
+    ]);
+    for flow in flows.iter().take(ROWS) {
+        let again = &flow.retransmissions;
+        let ms = |ms: Option<f64>| ms.map_or("-".to_owned(), |ms| format!("{ms:.0} ms"));
+        table.row(vec![
+            flow.name.clone(),
+            flow.from.clone(),
+            flow.to.clone(),
+            format!("{} B", flow.delivered_bytes),
+            format!("{:.1} kb/s", flow.goodput_kbps),
+            flow.segments_sent.to_string(),
+            percent(flow.segment_loss),
+            again.rto.to_string(),
+            again.fast.to_string(),
+            again.tail.to_string(),
+            (again.link_lost + again.path_mtu).to_string(),
+            again.probe.to_string(),
+            ms(flow.rtt_ms.p50),
+            ms(flow.rtt_ms.p95),
+        ]);
+    }
+    table.render(text);
+    more(text, flows.len(), ROWS, "flows");
+    if flows.len() > 1 {
+        let delivered: u64 = flows.iter().map(|flow| flow.delivered_bytes).sum();
+        let sent: u64 = flows.iter().map(|flow| flow.segments_sent).sum();
+        let lost: f64 = flows
+            .iter()
+            .map(|flow| flow.segment_loss * flow.segments_sent as f64)
+            .sum();
+        let loss = if sent > 0 { lost / sent as f64 } else { 0.0 };
+        let _ = writeln!(
+            text,
+            "all {} flows: {delivered} B delivered, {sent} segments or datagrams sent, {} lost",
+            flows.len(),
+            percent(loss),
+        );
+    }
+}
+
+/// Writes a line for each node that was switched off, and for each flow that ended early or
+/// delivered nothing.
+pub(super) fn troubles(text: &mut String, report: &Report, scenario: &Scenario) {
+    /// Share of the run up to which a flow must have been active: a flow that is silent during the
+    /// last tenth of the run has ended.
+    const END: f64 = 0.9;
+    let end = Instant::ZERO + Duration::from_micros((report.simulated_s * 1e6) as u64);
+    let seconds = |at: Instant| at.as_micros() as f64 / 1e6;
+    for fault in &scenario.faults {
+        let FaultRule::NodeOff { node } = fault.rule else {
+            continue;
+        };
+        let Some(node) = scenario.nodes.get(node).filter(|_| fault.from < end) else {
+            continue;
+        };
+        let until = if fault.until < end {
+            format!("until {:.0} s", seconds(fault.until))
+        } else {
+            "to the end".to_owned()
+        };
+        let from = seconds(fault.from);
+        let _ = writeln!(text, "{} was off from {from:.0} s {until}", node.name);
+    }
+    for node in report.nodes.iter().filter(|it| it.addresses_refused > 0) {
+        let _ = writeln!(
+            text,
+            "{}: a router refused this node's address, because another node has it; packets to \
+             this address may reach either node",
+            node.name
+        );
+    }
+    let ended = report.flows.iter().filter_map(|flow| {
+        let (name, rate) = (&flow.name, flow.goodput_kbps);
+        match flow.last_arrival_s {
+            None => Some(format!("{name}: nothing was delivered")),
+            Some(at) if at < END * report.simulated_s => Some(format!(
+                "{name}: nothing was delivered after {at:.1} s; until then {rate:.1} kb/s"
+            )),
+            Some(_) => None,
+        }
+    });
+    let ended: Vec<String> = ended.collect();
+    for line in ended.iter().take(TROUBLES) {
+        let _ = writeln!(text, "{line}");
+    }
+    more(text, ended.len(), TROUBLES, "flows without deliveries");
+}
+
+pub(super) fn readings(text: &mut String, flows: &[FlowFigures]) {
+    let mut table = Table::new(&[
+        "readings",
+        "made",
+        "delivered",
+        "lost",
+        "in flight",
+        "reliability",
+        "latency p50",
+        "p95",
+        "max",
+    ]);
+    let mut rows = flows
+        .iter()
+        .filter_map(|flow| Some((flow, flow.readings.as_ref()?)))
+        .peekable();
+    if rows.peek().is_none() {
+        return;
+    }
+    for (flow, readings) in rows.take(ROWS) {
+        let mut row = vec![
+            flow.name.clone(),
+            readings.made.to_string(),
+            readings.delivered.to_string(),
+            readings.lost.to_string(),
+            readings.under_way.to_string(),
+            percent(readings.reliability),
+        ];
+        row.extend(latency(&readings.latency_ms));
+        table.row(row);
+    }
+    table.render(text);
+    text.push('\n');
+}
+
+pub(super) fn requests(text: &mut String, flows: &[FlowFigures]) {
+    let mut table = Table::new(&[
+        "requests",
+        "made",
+        "answered",
+        "failed",
+        "latency p50",
+        "p95",
+        "max",
+    ]);
+    let mut rows = flows
+        .iter()
+        .filter_map(|flow| Some((flow, flow.requests.as_ref()?)))
+        .peekable();
+    if rows.peek().is_none() {
+        return;
+    }
+    for (flow, requests) in rows.take(ROWS) {
+        let mut row = vec![
+            flow.name.clone(),
+            requests.made.to_string(),
+            requests.answered.to_string(),
+            requests.failed.to_string(),
+        ];
+        row.extend(latency(&requests.latency_ms));
+        table.row(row);
+    }
+    table.render(text);
+    text.push('\n');
+}
+
+fn latency(latency: &LatencyMs) -> [String; 3] {
+    let ms = |ms: Option<f64>| ms.map_or("-".to_owned(), |ms| format!("{ms:.0} ms"));
+    [ms(latency.p50), ms(latency.p95), ms(latency.max)]
+}
