@@ -6,35 +6,27 @@
 //! answer) ends the current transmission, is reported as [`Event::Trouble`], and leads to
 //! another set-up.
 
+mod frames;
+mod set_up;
+
 use std::collections::{BTreeSet, VecDeque};
 
 use redpoll_base::{Duration, Instant};
 use redpoll_stack::mac::{RadioCaps, RadioResult, RxInfo};
 use redpoll_stack::wire::hdlc::Frame;
-use redpoll_stack::wire::ieee802154::FrameHeader;
 
 use super::hdlc::{Decoder, encode};
-use super::spinel::{
-    ACKED_WITH_PENDING, BAD_FCS, Command, Fields, Message, Received, property, put_packed,
-    radio_caps, status,
-};
+use super::spinel::{Command, Fields, Message, property, put_packed, status};
+use frames::Transmission;
+use set_up::STEPS;
 
-const ANSWER: Duration = Duration::from_millis(1_000);
-/// Longest time for a transmission, with all backoffs and retries that the radio makes.
-const TRANSMISSION: Duration = Duration::from_millis(3_000);
-/// Longest time for a reset.
-const BEGINNING: Duration = Duration::from_millis(2_000);
 /// Retries of an unanswered request before the set-up starts again.
 const PATIENCE: u8 = 3;
-/// Maximum number of reset notices in a set-up that the host answers with its first request. Some
-/// radios send two: when they are powered on and after a reset command.
-const NOTICES: u32 = 4;
 /// Maximum number of bytes that wait for the line. A radio that reads takes them within a second.
 const OUTPUT: usize = 16 * 1_024;
 /// Maximum number of reports of trouble in [`REPORT_WINDOW`]; more reports are only counted.
 const REPORTS: u32 = 8;
 const REPORT_WINDOW: Duration = Duration::from_millis(10_000);
-const PROTOCOL: u32 = 4;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Identity {
@@ -94,33 +86,6 @@ pub struct RcpCounters {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Step {
-    Protocol,
-    Version,
-    Caps,
-    On,
-    Channel,
-    Extended,
-    Short,
-    Pan,
-    SourceMatch,
-    Listen,
-}
-
-const STEPS: [Step; 10] = [
-    Step::Protocol,
-    Step::Version,
-    Step::Caps,
-    Step::On,
-    Step::Channel,
-    Step::Extended,
-    Step::Short,
-    Step::Pan,
-    Step::SourceMatch,
-    Step::Listen,
-];
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Phase {
     Gone,
     /// A reset was requested, and its notice has not arrived.
@@ -137,13 +102,6 @@ enum Phase {
     Ready,
     /// The radio cannot be used: it speaks another version of the protocol.
     Useless,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Transmission {
-    tid: u8,
-    until: Instant,
-    wants_ack: bool,
 }
 
 /// The host's side of a radio co-processor.
@@ -227,39 +185,6 @@ impl Rcp {
         self.events.pop_front()
     }
 
-    /// Sends a frame: an MPDU without its check sequence, of at most 125 bytes. [`Event::Done`]
-    /// reports the end, before which no other frame may be sent.
-    pub fn transmit(&mut self, now: Instant, mpdu: &[u8], cca: bool) {
-        if self.phase != Phase::Ready || self.transmission.is_some() {
-            // Reports a busy channel, because the frame was not transmitted.
-            self.events.push_back(Event::Done(RadioResult::ChannelBusy));
-            return;
-        }
-        let header = FrameHeader::parse(mpdu);
-        let wants_ack = header.is_ok_and(|(header, _)| header.ack_request);
-        let mut value = ((mpdu.len() + 2) as u16).to_le_bytes().to_vec();
-        value.extend(mpdu);
-        // The radio computes the check sequence itself.
-        value.extend([0, 0]);
-        value.extend([
-            self.identity.channel,
-            self.identity.max_csma_backoffs,
-            self.identity.max_frame_retries,
-            cca.into(),
-            // Fields of STREAM_RAW: header updated, retransmission, security processed.
-            true.into(),
-            false.into(),
-            true.into(),
-        ]);
-        let tid = self.say(Command::Set, property::STREAM_RAW, &value);
-        self.counters.sent += 1;
-        self.transmission = Some(Transmission {
-            tid,
-            until: now + TRANSMISSION,
-            wants_ack,
-        });
-    }
-
     /// Sets whether the radio's Imm-ACKs to data requests of this neighbour announce a waiting
     /// frame.
     pub fn set_pending(&mut self, neighbour: u16, pending: bool) {
@@ -328,68 +253,6 @@ impl Rcp {
         }
     }
 
-    fn begin(&mut self, now: Instant) {
-        let message = Message {
-            tid: 0,
-            command: Command::Reset,
-            property: 0,
-            value: &[],
-        };
-        // Discard unsent requests, which belong to the previous attempt.
-        self.output.clear();
-        self.notices = 0;
-        self.put(&message);
-        self.phase = Phase::Beginning {
-            until: now + BEGINNING,
-        };
-    }
-
-    fn ask(&mut self, now: Instant, step: usize, tries: u8) {
-        let Some(which) = STEPS.get(step) else {
-            return self.on_set_up();
-        };
-        let Identity {
-            channel,
-            pan_id,
-            short,
-            extended,
-            ..
-        } = self.identity;
-        let (property, value): (u32, Option<&[u8]>) = match which {
-            Step::Protocol => (property::PROTOCOL_VERSION, None),
-            Step::Version => (property::NCP_VERSION, None),
-            Step::Caps => (property::RADIO_CAPS, None),
-            Step::On => (property::PHY_ENABLED, Some(&[1])),
-            Step::Channel => (property::PHY_CHAN, Some(&[channel])),
-            Step::Extended => (property::MAC_15_4_LADDR, Some(&extended)),
-            Step::Short => (property::MAC_15_4_SADDR, Some(&short.to_le_bytes())),
-            Step::Pan => (property::MAC_15_4_PANID, Some(&pan_id.to_le_bytes())),
-            Step::SourceMatch => (property::MAC_SRC_MATCH_ENABLED, Some(&[1])),
-            Step::Listen => (property::MAC_RAW_STREAM_ENABLED, Some(&[1])),
-        };
-        let tid = match value {
-            None => self.say(Command::Get, property, &[]),
-            Some(value) => self.say(Command::Set, property, value),
-        };
-        self.phase = Phase::Asked {
-            step,
-            tid,
-            until: now + ANSWER,
-            tries,
-        };
-    }
-
-    fn on_set_up(&mut self) {
-        self.phase = Phase::Ready;
-        self.notices = 0;
-        self.counters.set_up += 1;
-        for neighbour in self.pending.clone() {
-            self.say_pending(Command::Insert, neighbour);
-        }
-        let (version, caps) = (self.version.clone(), self.caps);
-        self.events.push_back(Event::Ready { version, caps });
-    }
-
     fn say_pending(&mut self, command: Command, neighbour: u16) {
         let property = property::MAC_SRC_MATCH_SHORT_ADDRESSES;
         self.say(command, property, &neighbour.to_le_bytes());
@@ -456,137 +319,6 @@ impl Rcp {
         }
     }
 
-    fn on_reset(&mut self, now: Instant) {
-        // The radio may report a reset twice during the set-up: some radios report one when they
-        // are powered on, and one after a reset command.
-        if self.phase == Phase::Ready {
-            self.counters.resets += 1;
-            self.trouble(now, "the radio was reset".to_owned());
-            self.give_up();
-        }
-        self.counters.reset_notices += 1;
-        self.notices = self.notices.saturating_add(1);
-        match self.phase {
-            Phase::Gone | Phase::Useless => {}
-            _ if self.notices <= NOTICES => self.ask(now, 0, 0),
-            _ if self.notices == NOTICES + 1 => self.trouble(
-                now,
-                "the radio resets repeatedly; check its power supply and its firmware; further \
-                 reset notices are ignored"
-                    .to_owned(),
-            ),
-            // Wait for the deadline of the last request.
-            _ => {}
-        }
-    }
-
-    fn on_answer(&mut self, now: Instant, code: Option<u32>, message: &Message<'_>) {
-        let Phase::Asked { step, .. } = self.phase else {
-            return;
-        };
-        let mut fields = Fields(message.value);
-        let understood = match (STEPS[step], code) {
-            // Older firmware does not know this request. It performs neither CSMA nor retries.
-            (Step::Caps, Some(_)) => {
-                self.caps = caps(radio_caps::ACK_TIMEOUT);
-                Some(())
-            }
-            // Without this function, sleepy nodes do not learn of waiting data.
-            (Step::SourceMatch, Some(_)) => {
-                self.caps.source_match = false;
-                Some(())
-            }
-            (which, Some(code)) => {
-                self.trouble(
-                    now,
-                    format!("the radio refuses the request {which:?} with status {code}"),
-                );
-                None
-            }
-            (Step::Protocol, None) => match fields.packed() {
-                Some(PROTOCOL) => Some(()),
-                Some(other) => {
-                    self.trouble(
-                        now,
-                        format!(
-                            "the radio uses version {other} of Spinel; expected: version \
-                            {PROTOCOL}"
-                        ),
-                    );
-                    self.phase = Phase::Useless;
-                    return;
-                }
-                None => None,
-            },
-            (Step::Version, None) => fields.text().map(|text| self.version = text.to_owned()),
-            (Step::Caps, None) => fields.packed().map(|bits| self.caps = caps(bits)),
-            (_, None) => Some(()),
-        };
-        if understood.is_none() {
-            // Ignores a malformed answer: the request is repeated after its timeout.
-            self.counters.nonsense += 1;
-            return;
-        }
-        self.ask(now, step + 1, 0);
-    }
-
-    fn on_received(&mut self, value: &[u8]) {
-        let Some(frame) = Received::parse(value) else {
-            self.counters.nonsense += 1;
-            return;
-        };
-        if frame.flags & BAD_FCS != 0 {
-            self.counters.bad_fcs += 1;
-            return;
-        }
-        if self.phase != Phase::Ready {
-            return;
-        }
-        self.counters.received += 1;
-        self.events.push_back(Event::Received {
-            mpdu: frame.mpdu.to_vec(),
-            info: RxInfo {
-                rssi_dbm: frame.rssi_dbm,
-                lqi: frame.lqi,
-                ack_sent_pending: frame.flags & ACKED_WITH_PENDING != 0,
-            },
-        });
-    }
-
-    fn on_transmitted(&mut self, now: Instant, code: u32, value: &[u8]) {
-        let Some(transmission) = self.transmission.take() else {
-            return;
-        };
-        let mut fields = Fields(value);
-        let _status = fields.packed();
-        let frame_pending = fields.bool().unwrap_or(false);
-        let result = match code {
-            status::OK if transmission.wants_ack => RadioResult::Acked { frame_pending },
-            status::OK => RadioResult::Sent,
-            status::NO_ACK => RadioResult::NoAck,
-            status::CCA_FAILURE => RadioResult::ChannelBusy,
-            other => {
-                self.trouble(
-                    now,
-                    format!("the radio did not send a frame: status {other}"),
-                );
-                RadioResult::ChannelBusy
-            }
-        };
-        self.events.push_back(Event::Done(result));
-    }
-
-    fn give_up(&mut self) {
-        if let Some(transmission) = self.transmission.take() {
-            self.events
-                .push_back(Event::Done(if transmission.wants_ack {
-                    RadioResult::NoAck
-                } else {
-                    RadioResult::Sent
-                }));
-        }
-    }
-
     /// Reports trouble, with a limited number of reports per interval.
     fn trouble(&mut self, now: Instant, text: String) {
         if now.since(self.reports.0) >= REPORT_WINDOW {
@@ -597,16 +329,6 @@ impl Rcp {
             ..=REPORTS => self.events.push_back(Event::Trouble(text)),
             _ => self.counters.unreported += 1,
         }
-    }
-}
-
-/// Returns the radio's functions. All radios acknowledge, and wait for acknowledgements.
-fn caps(bits: u32) -> RadioCaps {
-    RadioCaps {
-        auto_ack: true,
-        csma: bits & radio_caps::CSMA_BACKOFF != 0,
-        retries: bits & radio_caps::TRANSMIT_RETRIES != 0,
-        source_match: true,
     }
 }
 
