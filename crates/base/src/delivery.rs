@@ -2,7 +2,7 @@
 
 use crate::{Duration, divide_long};
 
-/// What a server knows about the client of one answer.
+/// The progress of an answer to one client, as the server knows it.
 ///
 /// If clients occupy all connections of a server, it resets the client with the lowest
 /// [`slow_pace`](Self::slow_pace). It is then careful for [`CAREFUL`](Self::CAREFUL): of each
