@@ -1,91 +1,21 @@
 //! Two connections and a bad link between them, in virtual time.
 
 mod freeze;
+mod plan;
+mod service;
+mod side;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use redpoll_base::{Duration, Ecn, Instant, Rng};
 use redpoll_tcp::{
-    Action, Config, Connection, Event, IpMeta, Listener, Segment, SegmentDesc, SendRing, SeqNum,
-    State, Stats,
+    Action, Config, Connection, Event, IpMeta, Listener, Segment, SendRing, SeqNum, State, Stats,
 };
 
 use crate::host::{Buffer, LOCAL, REMOTE};
-
-/// The effect of a link on segments, in one direction.
-///
-/// Probabilities are per thousand. The link serves one segment at a time, as
-/// a radio does, and reads its payload in two halves while it does so.
-#[derive(Clone, Debug)]
-pub struct Link {
-    /// Time from the end of a segment's service to its arrival.
-    pub latency: Duration,
-    /// Time to serve one byte. The service time of a segment is that of all its bytes.
-    pub per_byte: Duration,
-    /// Segments that vanish although the link reported them sent.
-    pub loss: u32,
-    /// Segments that arrive twice.
-    pub duplicate: u32,
-    /// Segments that are held up by up to `reorder_by`.
-    pub reorder: u32,
-    pub reorder_by: Duration,
-    /// Segments that the link gives up, and reports as lost.
-    pub give_up: u32,
-    /// Numbers of the segments that are lost in any case, counted from 0 in this direction.
-    pub lose: Vec<u32>,
-}
-
-impl Default for Link {
-    fn default() -> Self {
-        Link {
-            latency: Duration::from_millis(10),
-            per_byte: Duration::from_micros(40),
-            loss: 0,
-            duplicate: 0,
-            reorder: 0,
-            reorder_by: Duration::from_millis(200),
-            give_up: 0,
-            lose: Vec::new(),
-        }
-    }
-}
-
-/// The plan of a side's application.
-#[derive(Clone, Debug)]
-pub struct Plan {
-    /// Bytes to send; then the application closes.
-    pub send: usize,
-    pub chunk: usize,
-    /// Time for which the application waits before it reads the received bytes; zero: at once.
-    pub read_pause: Duration,
-    pub read_chunk: usize,
-    /// Send and receive buffers, in bytes.
-    pub buffers: (usize, usize),
-    /// Number of events per thousand after which this end's connection is frozen, if its state
-    /// allows freezing.
-    pub freeze: u32,
-    /// Number of the event of the run, from 0, after which this end's connection is frozen, if its
-    /// state allows freezing.
-    pub freeze_at: Option<u32>,
-    /// Maximum time for which the connection is frozen. Segments that arrive meanwhile are lost.
-    pub sleep: Duration,
-}
-
-impl Default for Plan {
-    fn default() -> Self {
-        Plan {
-            send: 0,
-            chunk: usize::MAX,
-            read_pause: Duration::ZERO,
-            read_chunk: usize::MAX,
-            buffers: (1848, 1848),
-            freeze: 0,
-            freeze_at: None,
-            sleep: Duration::ZERO,
-        }
-    }
-}
+pub use plan::{Link, Plan};
+use side::Side;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
@@ -119,31 +49,6 @@ enum What {
     Read(usize),
     /// This side's frozen connection continues.
     Thaw(usize),
-}
-
-struct InService {
-    number: u32,
-    desc: SegmentDesc,
-    bytes: Vec<u8>,
-    gone: bool,
-}
-
-struct Side {
-    conn: Option<Connection<Buffer>>,
-    plan: Plan,
-    link: Link,
-    serving: Option<InService>,
-    taken: u32,
-    served: u32,
-    /// The time at which its connection was frozen, and the frozen bytes.
-    frozen: Option<(Instant, Vec<u8>)>,
-    /// Number of times that the connection was frozen.
-    freezes: u32,
-    written: usize,
-    closed: bool,
-    read: usize,
-    end_of_stream: bool,
-    read_armed: bool,
 }
 
 /// Two connections over a link. Side 0 opens actively, side 1 passively.
@@ -306,11 +211,6 @@ impl Pair {
         self.events += 1;
     }
 
-    fn serves(&self, side: usize, number: u32) -> bool {
-        let serving = self.sides[side].serving.as_ref();
-        serving.is_some_and(|serving| serving.number == number)
-    }
-
     /// Lets the applications and the links do all they can do now.
     fn pump(&mut self) {
         self.run_apps();
@@ -341,109 +241,6 @@ impl Pair {
         }
     }
 
-    fn start_service(&mut self, side: usize) {
-        let now = self.now;
-        let this = &mut self.sides[side];
-        if this.serving.is_some() {
-            return;
-        }
-        let Some(desc) = this
-            .conn
-            .as_mut()
-            .and_then(|conn| conn.poll_segment(now, 1240))
-        else {
-            return;
-        };
-        let len = desc.header.as_bytes().len() + usize::from(desc.payload_len);
-        let time = this
-            .link
-            .per_byte
-            .times(len as u64)
-            .max(Duration::from_micros(1));
-        let number = this.taken;
-        this.taken += 1;
-        this.serving = Some(InService {
-            number,
-            desc,
-            bytes: Vec::new(),
-            gone: false,
-        });
-        self.schedule(now + time.divided_by(2), What::Half(side, number));
-        self.schedule(now + time, What::Served(side, number));
-    }
-
-    /// Reads half of the payload in service; part 1 is the second half.
-    fn read_half(&mut self, side: usize, part: usize) {
-        let this = &mut self.sides[side];
-        let (Some(serving), Some(conn)) = (&mut this.serving, &this.conn) else {
-            return;
-        };
-        let len = usize::from(serving.desc.payload_len);
-        let (from, to) = if part == 0 {
-            (0, len / 2)
-        } else {
-            (len / 2, len)
-        };
-        let mut piece = vec![0; to - from];
-        match conn.read(serving.desc.token, from, &mut piece) {
-            Ok(count) => {
-                assert_eq!(count, piece.len(), "a pinned range is there as a whole");
-                serving.bytes.extend(piece);
-            }
-            Err(_) => serving.gone = true,
-        }
-    }
-
-    fn on_served(&mut self, side: usize) {
-        self.read_half(side, 1);
-        let now = self.now;
-        let this = &mut self.sides[side];
-        let (Some(serving), Some(conn)) = (this.serving.take(), this.conn.as_mut()) else {
-            return;
-        };
-        let token = serving.desc.token;
-        let number = this.served;
-        this.served += 1;
-        let mut draw = |per_thousand: u32| self.rng.below(1000) < per_thousand;
-        if draw(this.link.give_up) || serving.gone {
-            conn.on_segment_lost(token, now);
-            return;
-        }
-        conn.on_segment_sent(token, now);
-        let lost = draw(this.link.loss) || this.link.lose.contains(&number);
-        let copies = if draw(this.link.duplicate) { 2 } else { 1 };
-        let held_up = draw(this.link.reorder);
-        let (latency, hold) = (this.link.latency, this.link.reorder_by);
-        let bytes = [serving.desc.header.as_bytes(), &serving.bytes].concat();
-        if self.verbose {
-            let meta = meta_from(side);
-            let seg = Segment::parse(&meta, &bytes).expect("a segment of ours");
-            eprintln!(
-                "{:?} {side}{} {:?} seq {:?} ack {:?} win {} len {}",
-                now,
-                if lost { " LOST" } else { "" },
-                seg.flags,
-                seg.seq,
-                seg.ack,
-                seg.window,
-                seg.payload.len()
-            );
-        }
-        if lost {
-            return;
-        }
-        for _ in 0..copies {
-            let extra = if held_up {
-                self.rng.below_u64(hold.as_micros())
-            } else {
-                0
-            };
-            let at = now + latency + Duration::from_micros(extra);
-            self.packets.push(bytes.clone());
-            self.schedule(at, What::Arrive(1 - side, self.packets.len() - 1));
-        }
-    }
-
     fn on_arrival(&mut self, side: usize, packet: usize) {
         let bytes = std::mem::take(&mut self.packets[packet]);
         let meta = meta_from(1 - side);
@@ -469,74 +266,6 @@ impl Pair {
                 vec![0; rx],
             );
             self.sides[side].conn = Some(conn);
-        }
-    }
-}
-
-impl Side {
-    fn new(conn: Option<Connection<Buffer>>, plan: Plan, link: Link) -> Side {
-        Side {
-            conn,
-            plan,
-            link,
-            serving: None,
-            taken: 0,
-            served: 0,
-            frozen: None,
-            freezes: 0,
-            written: 0,
-            closed: false,
-            read: 0,
-            end_of_stream: false,
-            read_armed: false,
-        }
-    }
-
-    fn write_some(&mut self, side: usize, now: Instant) {
-        let Some(conn) = &mut self.conn else { return };
-        while self.written < self.plan.send && conn.send_room() > 0 {
-            let len = self
-                .plan
-                .chunk
-                .min(self.plan.send - self.written)
-                .min(conn.send_room());
-            let bytes: Vec<u8> = (self.written..self.written + len)
-                .map(|at| pattern(side, at))
-                .collect();
-            match conn.send(now, &bytes) {
-                Ok(count) => self.written += count,
-                Err(_) => return,
-            }
-        }
-        // Do not close in SYN-SENT, where CLOSE deletes the connection (RFC 9293 §3.10.4).
-        let opening = conn.state() == State::SynSent;
-        if self.written == self.plan.send && !self.closed && !opening {
-            self.closed = true;
-            conn.close(now);
-        }
-    }
-
-    fn read_some(&mut self, side: usize, now: Instant) {
-        let Some(conn) = &mut self.conn else { return };
-        let once = !self.plan.read_pause.is_zero();
-        loop {
-            let mut out = vec![0; self.plan.read_chunk.min(4096)];
-            match conn.recv(now, &mut out) {
-                Ok(0) => {
-                    self.end_of_stream = true;
-                    return;
-                }
-                Ok(count) => {
-                    for byte in &out[..count] {
-                        assert_eq!(*byte, pattern(1 - side, self.read), "byte {}", self.read);
-                        self.read += 1;
-                    }
-                }
-                Err(_) => return,
-            }
-            if once {
-                return;
-            }
         }
     }
 }
