@@ -17,6 +17,8 @@ pub(super) struct Get {
     /// `If-Range`: the part is sent if the file has this validator, otherwise the whole file.
     pub if_range: Option<String>,
     pub stays_open: bool,
+    /// Whether the method is `GET` or `HEAD`.
+    is_allowed: bool,
     /// Whether the request is HTTP/1.0, which has no Host.
     is_old: bool,
     hosts: u8,
@@ -121,9 +123,12 @@ pub(super) fn parse(bytes: &[u8]) -> Option<(Parsed, usize)> {
     if let Parsed::Get(get) = &mut parsed {
         let is_good = lines.all(|line| get.field(line));
         let hosts = usize::from(get.hosts);
-        // RFC 9112 §3.2: exactly one Host, which only HTTP/1.0 may omit.
+        // RFC 9112 §3.2: exactly one Host, which only HTTP/1.0 may omit, regardless of the method.
         if !is_good || hosts > 1 || hosts == 0 && !get.is_old {
             return Some((Parsed::Wrong(Status::BAD_REQUEST), taken));
+        }
+        if !get.is_allowed {
+            return Some((Parsed::Wrong(Status::NOT_ALLOWED), taken));
         }
         if get.head_only {
             // RFC 9110 §14.2: a range applies only to GET.
@@ -198,15 +203,13 @@ fn request_line(line: &str) -> Parsed {
     if !version.starts_with("HTTP/1.") {
         return Parsed::Wrong(Status::VERSION);
     }
-    if !matches!(method, "GET" | "HEAD") {
-        return Parsed::Wrong(Status::NOT_ALLOWED);
-    }
     // RFC 9112 §3.2.2: a server also accepts the absolute form.
     let path = match target.strip_prefix("http://") {
         Some(rest) => rest.find('/').map_or("/", |at| &rest[at..]),
         None => target,
     };
-    if !path.starts_with('/') {
+    let is_allowed = matches!(method, "GET" | "HEAD");
+    if is_allowed && !path.starts_with('/') {
         return Parsed::Wrong(Status::BAD_REQUEST);
     }
     let path = path.split('?').next().unwrap_or(path);
@@ -217,6 +220,7 @@ fn request_line(line: &str) -> Parsed {
         if_range: None,
         // RFC 9112 §9.3: connections of HTTP/1.1 persist by default.
         stays_open: version != "HTTP/1.0",
+        is_allowed,
         is_old: version == "HTTP/1.0",
         hosts: 0,
     })
@@ -257,6 +261,23 @@ mod tests {
             let is_refused = parsed == Some(Parsed::Wrong(Status::BAD_REQUEST));
             let text = String::from_utf8_lossy(&request);
             assert_eq!(is_refused, is_wrong, "{text}: {parsed:?}");
+        }
+    }
+
+    /// RFC 9112 §3.2: "any" request message without one Host is refused with 400.
+    #[test]
+    fn requests_of_other_methods_need_one_host_too() {
+        for (request, is_wrong) in redpoll_testkit::requests() {
+            for start in ["POST /", "OPTIONS *", "CONNECT a:80"] {
+                let fields = &request[b"GET /".len()..];
+                let parsed = parse(&[start.as_bytes(), fields].concat()).map(|(parsed, _)| parsed);
+                let status = match is_wrong {
+                    true => Status::BAD_REQUEST,
+                    false => Status::NOT_ALLOWED,
+                };
+                let text = String::from_utf8_lossy(fields);
+                assert_eq!(parsed, Some(Parsed::Wrong(status)), "{start}{text}");
+            }
         }
     }
 
@@ -309,7 +330,8 @@ mod tests {
             let parsed = parse(bytes).map(|(parsed, _)| parsed);
             assert_eq!(parsed, Some(Parsed::Wrong(status)));
         };
-        wrong(b"POST / HTTP/1.1\r\n\r\n", Status::NOT_ALLOWED);
+        wrong(b"POST / HTTP/1.1\r\n\r\n", Status::BAD_REQUEST);
+        wrong(b"POST / HTTP/1.1\r\nHost: a\r\n\r\n", Status::NOT_ALLOWED);
         wrong(b"GET / HTTP/2\r\n\r\n", Status::VERSION);
         wrong(b"GET /\r\n\r\n", Status::BAD_REQUEST);
         wrong(b"GET file HTTP/1.1\r\nHost: a\r\n\r\n", Status::BAD_REQUEST);
