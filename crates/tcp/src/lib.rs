@@ -128,6 +128,7 @@ mod user_timeout;
 pub use algorithms::{Algorithms, Standard};
 pub use config::{Config, EcnUse, Keepalive};
 pub use congestion::{Congestion, FlowState, NewReno};
+pub(crate) use connection::Opening;
 pub use connection::{Connection, IcmpKind, Info, SegmentDesc};
 pub use endpoint::Endpoint;
 pub use error::{Error, Gone, ParseError, RecvError, SendError};

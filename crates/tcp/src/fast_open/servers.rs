@@ -3,9 +3,8 @@
 use redpoll_base::{Bytes, Instant};
 
 use super::FastOpenCookie;
-use crate::connection::Opening;
 use crate::send::SendStore;
-use crate::{Algorithms, Connection, Endpoint, Error, Flags, Segment};
+use crate::{Algorithms, Connection, Endpoint, Error, Flags, Opening, Segment};
 
 /// Time without Fast Open after a failure with a server, in ticks of 2^20 us: one hour. RFC 7413
 /// §4.1.3.1: "at least temporarily".
