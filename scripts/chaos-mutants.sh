@@ -9,7 +9,8 @@ root=$(CDPATH='' cd "$(dirname "$0")/.." && pwd)
 work=$root/target/chaos-mutants
 rm -rf "$work/tree"
 mkdir -p "$work/tree"
-git -C "$root" archive HEAD | tar -x -C "$work/tree"
+# Files get the present time (-m): cargo would otherwise keep the defect of an earlier run.
+git -C "$root" archive HEAD | tar -x -m -C "$work/tree"
 cd "$work/tree"
 export CARGO_TARGET_DIR="$work/build" CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=0
 
