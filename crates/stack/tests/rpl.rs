@@ -649,6 +649,44 @@ fn source_routes_do_not_enter_from_outside() {
     }
 }
 
+/// RFC 9008 §12: packet information from outside is not seen by the DODAG's routers. Its flags could
+/// remove routes, and its instance could select other routes.
+#[test]
+fn packet_information_from_outside_is_not_believed() {
+    let outside = Addr([0x20; 16]);
+    for (mode, tunnels) in [
+        (mode::STORING, false),
+        (mode::STORING, true),
+        (mode::NON_STORING, false),
+    ] {
+        for kind in [0x63, 0x23] {
+            for flags in [0x80, 0x40, 0x20, 0xe0] {
+                let role = RplRole::Root(RplRoot::new(prefix(), mode, CONFIGURATION));
+                let mut root = lone_with(role, |config| {
+                    config.dao_ack = false;
+                    config.tunnels = tunnels;
+                });
+                root.run_for(Duration::from_secs(5));
+                match mode {
+                    mode::STORING => dao(&mut root, CHILD, 1, &[(CHILD, 240, 30)]),
+                    _ => tell(&mut root, CHILD, CHILD, CHILD, 1, |_| {}),
+                }
+                root.run_for(Duration::from_secs(1));
+                root.frames.clear();
+                let option = [kind, 4, flags, 0x7f, 0x12, 0x34];
+                let _ = root.host_sends(&extended(outside, address(CHILD), &[(0, &option)]));
+                let sent = root.link_packets();
+                let packets = sent.iter().filter(|(_, it)| it[24..40] == address(CHILD).0);
+                let seen: Vec<&[u8]> = packets.map(|(_, it)| &it[42..48]).collect();
+                let [seen] = seen.as_slice() else {
+                    panic!("{sent:?}")
+                };
+                assert_eq!(seen[2..4], [0x80, 0], "flags and instance: {seen:02x?}");
+            }
+        }
+    }
+}
+
 /// RFC 9008 §4.1: only nodes of the DODAG encapsulate. A tunnel from outside is not opened, at the
 /// border router or behind it.
 #[test]

@@ -11,7 +11,7 @@ use redpoll_wire::rpl::{
 
 use super::downward::{HAS_HOSTS, Path, ROUTE_MAX};
 use super::parts::RplParts;
-use super::upward::HAS_ROOT;
+use super::upward::{Dodag, HAS_ROOT};
 use super::{Peer, Shared, Upward};
 use crate::counters::DropReason;
 use crate::net::icmp::{IcmpError, Refusal};
@@ -131,6 +131,31 @@ fn outer_to(identity: &Identity, packet: &PacketView<'_>, dst: Addr) -> Option<I
     })
 }
 
+/// Returns the packet information of a new packet, without rank and direction.
+fn fresh<O>(dodag: &Dodag<O>) -> PacketInformation {
+    let flags = dodag.configuration.flags;
+    PacketInformation {
+        instance: dodag.instance,
+        ignorable: flags & config_flag::RPI_0X23 != 0,
+        ..PacketInformation::default()
+    }
+}
+
+/// Returns what remains of a packet's information `present`. From outside the DODAG only the type
+/// of the option remains (RFC 9008 §12), because flags could remove routes.
+fn kept(
+    present: Option<PacketInformation>,
+    is_outside: bool,
+    fresh: PacketInformation,
+) -> PacketInformation {
+    match present {
+        Some(PacketInformation { ignorable, .. }) if HAS_ROOT && is_outside => {
+            PacketInformation { ignorable, ..fresh }
+        }
+        present => present.unwrap_or(fresh),
+    }
+}
+
 /// RPL's headers of a packet that leaves by the radio.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(
@@ -170,7 +195,9 @@ impl<P: Profile> RplParts<P> {
             identity,
             root: root.map(|dodag| dodag.id),
         };
-        match self.dress(now, table, &shared.rules, &packet.header.dst, present) {
+        let is_outside = HAS_ROOT && packet.origin == Origin::Host;
+        let dst = &packet.header.dst;
+        match self.dress(now, table, &shared.rules, dst, present, is_outside) {
             Dress::Keep => Ok(Plan::Keep),
             Dress::Bare => undress(packet, present.is_some()),
             Dress::Information(information) if present.is_some() => {
@@ -180,11 +207,12 @@ impl<P: Profile> RplParts<P> {
             Dress::Information(information) => Ok(tunnel.inform(packet, &information)),
             Dress::Route(path) => {
                 if path.is_external() {
+                    let fresh = self.upward.dodag().map(fresh);
                     // The router at the path's end forwards the inner packet, which is going down.
                     let down = PacketInformation {
                         down: true,
                         sender_rank: 0,
-                        ..present.unwrap_or_default()
+                        ..kept(present, is_outside, fresh.unwrap_or_default())
                     };
                     down.replace(packet.bytes);
                 }
@@ -201,6 +229,7 @@ impl<P: Profile> RplParts<P> {
         rules: &P::Rules,
         dst: &Addr,
         present: Option<PacketInformation>,
+        is_outside: bool,
     ) -> Dress {
         let upward = &self.upward;
         let Some(dodag) = upward.dodag() else {
@@ -227,17 +256,11 @@ impl<P: Profile> RplParts<P> {
             true => upward.rank_to_children(),
             false => upward.rank(),
         };
-        let flags = dodag.configuration.flags;
-        let fresh = PacketInformation {
-            instance: dodag.instance,
-            ignorable: flags & config_flag::RPI_0X23 != 0,
-            ..PacketInformation::default()
-        };
         Dress::Information(PacketInformation {
             down,
             // RFC 6550 §11.2: the rank is zero at a source that is not a router of the DODAG.
             sender_rank: self.sender_rank(rules, rank),
-            ..present.unwrap_or(fresh)
+            ..kept(present, is_outside, fresh(dodag))
         })
     }
 }
