@@ -7,9 +7,9 @@ use super::tally::Tally;
 /// Smallest share of the time with data in flight for which a cause is reported. The value was
 /// chosen before the first capture was analysed. A cause with a smaller share does not make a
 /// connection slow.
-const NAMED_FROM: f64 = 0.05;
+pub const NAMED_FROM: f64 = 0.05;
 /// Smallest number of occurrences for which a cause is reported; fewer may be chance.
-const TIMES_MIN: u64 = 3;
+pub const TIMES_MIN: u64 = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
@@ -31,6 +31,12 @@ pub struct Finding {
     pub share: f64,
     pub seen: String,
     pub remedy: &'static str,
+}
+
+impl Finding {
+    fn is_named(&self) -> bool {
+        self.tally.count >= TIMES_MIN && self.share >= NAMED_FROM
+    }
 }
 
 impl Cause {
@@ -92,17 +98,31 @@ impl Cause {
     }
 }
 
+/// Returns the causes that are reported for a flow, the most costly one first.
 pub fn of(flow: &Flow) -> Vec<Finding> {
+    let mut found = all(flow);
+    found.retain(Finding::is_named);
+    found
+}
+
+/// Returns the most costly cause of a flow that is not reported, because it cost too little or
+/// occurred too few times.
+pub fn below(flow: &Flow) -> Option<Finding> {
+    let mut rest = all(flow).into_iter().filter(|it| !it.is_named());
+    rest.next()
+}
+
+/// Returns all causes that occurred in a flow, the most costly one first.
+fn all(flow: &Flow) -> Vec<Finding> {
     let busy_us = flow.busy_us();
     let mut found = Vec::new();
     let mut name = |cause: Cause, side: Option<usize>, tally: &Tally, seen: String| {
-        let share = tally.cost_us as f64 / busy_us.max(1) as f64;
-        if tally.count >= TIMES_MIN && share >= NAMED_FROM {
+        if tally.count > 0 {
             found.push(Finding {
                 cause,
                 side,
                 tally: tally.clone(),
-                share,
+                share: tally.cost_us as f64 / busy_us.max(1) as f64,
                 seen,
                 remedy: cause.remedy(),
             });

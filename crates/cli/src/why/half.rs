@@ -63,28 +63,27 @@ pub enum Limit {
     Sender,
 }
 
-/// Maximum number of segments whose path is followed at the same time.
-const PATHS_MAX: usize = 64;
+/// Maximum number of links of segments that are remembered, to follow segments hop by hop.
+const STEPS_MAX: usize = 128;
 
 /// The paths of segments, hop by hop.
 #[derive(Clone, Debug, Default)]
 struct Paths {
-    /// The last paths, from the oldest to the newest.
-    followed: VecDeque<Path>,
+    /// The last links that segments took, from the oldest to the newest.
+    steps: VecDeque<Step>,
     /// Largest number of hops of a segment, without its first hop.
     most: u8,
 }
 
-/// The path of one transmission of a segment, from its sender's node.
-#[derive(Clone, Debug)]
-struct Path {
+/// A segment on one link of its path.
+#[derive(Clone, Copy, Debug)]
+struct Step {
     /// Sequence number, length and acknowledgement number.
     segment: (SeqNum, u32, Option<SeqNum>),
-    /// The time at which the segment left, in microseconds.
-    start_us: u64,
-    /// Hop limits of the segment on its latest link.
+    /// The link's receiver.
+    to: Address,
     limits: Limits,
-    /// Number of hops without the first hop.
+    /// Number of hops before this link.
     hops: u8,
 }
 
@@ -93,30 +92,33 @@ type Limits = (u8, Option<u8>);
 
 impl Paths {
     /// Handles the beginning of a datagram on a link, which is the first link if `is_first`.
+    ///
+    /// Several copies of a segment can be in the mesh at the same time. The hop limits on the link
+    /// before this one were higher, so a link that another copy has reached later does not count.
     fn follow(&mut self, datagram: &Datagram, is_first: bool) {
         let segment = &datagram.segment;
-        let (limits, start_us) = (segment.hop_limits, datagram.first.start_us);
+        let limits = segment.hop_limits;
         let segment = (segment.seq, segment.span(), segment.ack);
-        let mut newest_first = self.followed.iter_mut().rev();
-        let known = newest_first.find(|it| it.segment == segment && it.start_us <= start_us);
-        match known.filter(|_| !is_first) {
-            Some(path) => {
-                path.hops = path.hops.saturating_add(fallen(path.limits, limits));
-                path.limits = limits;
-                self.most = self.most.max(path.hops);
-            }
-            None => {
-                if self.followed.len() == PATHS_MAX {
-                    self.followed.pop_front();
-                }
-                self.followed.push_back(Path {
-                    segment,
-                    start_us,
-                    limits,
-                    hops: 0,
-                });
-            }
+        // The link before ended at this link's sender, unless the capture lacks frames.
+        let before = self.steps.iter().rev().filter(|it| it.segment == segment);
+        let before = before.map(|it| (it.to != datagram.src, fallen(it.limits, limits), it.hops));
+        let nearest = before
+            .filter(|(_, fallen, _)| *fallen > 0)
+            .min_by_key(|(is_apart, fallen, _)| (*is_apart, *fallen));
+        let hops = match nearest {
+            Some((_, fallen, hops)) if !is_first => hops.saturating_add(fallen),
+            _ => 0,
+        };
+        self.most = self.most.max(hops);
+        if self.steps.len() == STEPS_MAX {
+            self.steps.pop_front();
         }
+        self.steps.push_back(Step {
+            segment,
+            to: datagram.dst,
+            limits,
+            hops,
+        });
     }
 }
 
@@ -161,7 +163,11 @@ pub struct Half {
     /// Largest number of attempts for a frame that did not arrive.
     pub attempts_of_lost: u32,
     pub bytes: u64,
+    /// Segments with data, including retransmissions.
     pub segments: u64,
+    /// Segments with SYN or FIN and without data, including retransmissions.
+    pub controls: u64,
+    /// Retransmissions of both kinds of segments; `needless`: those of segments that had arrived.
     pub again: u64,
     pub needless: u64,
     pub busy_us: u64,
@@ -223,7 +229,8 @@ impl Half {
         if segment.span() == 0 {
             return;
         }
-        self.segments += 1;
+        self.segments += u64::from(segment.len > 0);
+        self.controls += u64::from(segment.len == 0);
         self.longest = self.longest.max(segment.len);
         let end = segment.seq + segment.span();
         let nxt = *self.nxt.get_or_insert(segment.seq);
@@ -483,6 +490,7 @@ impl Half {
         self.segments += other.segments;
         self.again += other.again;
         self.needless += other.needless;
+        self.controls += other.controls;
         self.busy_us += other.busy_us;
         self.most = self.most.max(other.most);
         self.waited += other.waited;

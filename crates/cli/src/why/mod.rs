@@ -218,7 +218,11 @@ fn read(
         }
         let Some(at_us) = record.at_us else {
             progress.finish();
-            let problem = format!("{name}: frame {} has no timestamp", capture.frames());
+            let problem = format!(
+                "{name}: frame {} has no timestamp, which `why` needs to find causes; use `redpoll \
+                 dissect` to list the frames",
+                capture.frames()
+            );
             return Err(fail(USAGE, problem));
         };
         match record.content() {

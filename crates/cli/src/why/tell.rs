@@ -7,6 +7,7 @@ use redpoll_base::Addr;
 use serde_json::{Value, json};
 
 use super::WhyArgs;
+use super::causes::{self, Finding};
 use super::flow::Flow;
 use super::half::Half;
 use super::segment::End;
@@ -52,6 +53,9 @@ fn text(args: &WhyArgs, seen: &Seen, told: &[Vec<Told>]) -> String {
     }
     if seen.flows.is_empty() {
         lines.push("No TCP connection was found.".to_owned());
+    }
+    if args.simulate && told.iter().all(Vec::is_empty) {
+        lines.push("Nothing to simulate: no cause was found.".to_owned());
     }
     for (count, what) in [
         (seen.broken, "frames are broken or cut off"),
@@ -130,12 +134,13 @@ fn about(flow: &Flow, told: &[Told], lines: &mut Vec<String>) {
     });
     let has_data = flow.halves.iter().any(|half| half.bytes > 0);
     for (half, to) in flow.halves.iter().zip([second, first]) {
-        if half.bytes > 0 || !has_data && half.segments > 0 {
+        if half.bytes > 0 || !has_data && half.controls > 0 {
             lines.push(format!("  to {}: {}", end(to), carried(half, flow)));
         }
     }
     if told.is_empty() {
         lines.push("  No known cause was found.".to_owned());
+        wrap(&below(flow), lines);
     }
     for (at, Told { finding, simulated }) in told.iter().enumerate() {
         let title = finding.cause.title();
@@ -165,6 +170,35 @@ fn about(flow: &Flow, told: &[Told], lines: &mut Vec<String>) {
     }
 }
 
+/// Returns the most costly cause of a flow that is not reported, and what to check next.
+fn below(flow: &Flow) -> String {
+    let least = 100.0 * causes::NAMED_FROM;
+    let most = match causes::below(flow) {
+        None => "The capture shows none of the six causes.".to_owned(),
+        Some(finding) => format!(
+            "Most costly cause below the threshold ({least:.0} %, {} occurrences): {}, {} of the {} \
+             with data in flight ({:.1} %), {}.",
+            causes::TIMES_MIN,
+            finding.cause.title(),
+            seconds(finding.tally.cost_us),
+            seconds(flow.busy_us()),
+            100.0 * finding.share,
+            counted(finding.tally.count, "occurrence"),
+        ),
+    };
+    format!(
+        "{most} Next, check what `why` does not look for: too many senders on one channel, full \
+         queues, a timeout shorter than the round trip."
+    )
+}
+
+fn counted(count: u64, what: &str) -> String {
+    match count {
+        1 => format!("1 {what}"),
+        _ => format!("{count} {what}s"),
+    }
+}
+
 fn run(what: &str, simulated: &Simulated) -> String {
     let (rate, command) = (simulated.goodput_kbps, &simulated.command);
     format!("     {what}: {rate:.1} kb/s\n       {command}")
@@ -173,19 +207,22 @@ fn run(what: &str, simulated: &Simulated) -> String {
 fn carried(half: &Half, flow: &Flow) -> String {
     let us = (flow.end_us - flow.start_us).max(1);
     let rtt = half.round_trips.median_us().map_or_else(String::new, |us| {
-        format!(", round-trip time {}", seconds(us))
+        format!(", median round-trip time on the air {}", seconds(us))
     });
+    let controls = match half.controls {
+        0 => String::new(),
+        count => format!(" and {count} with only SYN or FIN"),
+    };
     format!(
-        "{} B in {} ({:.1} kb/s) over {} {}, {} segments, {} of them retransmissions, at most {} \
-         segments in flight{rtt}",
+        "{} B in {} ({:.1} kb/s) over {}, {}{controls}, {} of them retransmissions, at most {} in \
+         flight{rtt}",
         half.bytes,
         seconds(us),
         half.bytes as f64 * 8e3 / us as f64,
-        half.hops(),
-        if half.hops() == 1 { "hop" } else { "hops" },
-        half.segments,
+        counted(half.hops().into(), "hop"),
+        counted(half.segments, "data segment"),
         half.again,
-        half.most,
+        counted(half.most as u64, "segment"),
     )
 }
 
@@ -248,6 +285,7 @@ fn flow_of(flow: &Flow, told: &[Told]) -> Value {
         "busy_s": s(flow.busy_us()),
         "directions": flow.halves.each_ref().map(direction),
         "causes": told.iter().map(cause).collect::<Vec<_>>(),
+        "largest_below_threshold": causes::below(flow).as_ref().map(small),
     })
 }
 
@@ -257,11 +295,22 @@ fn direction(half: &Half) -> Value {
         "hops": half.hops(),
         "mss": half.mss,
         "segments": half.segments,
+        "control_segments": half.controls,
         "sent_again": half.again,
         "sent_again_though_arrived": half.needless,
         "most_in_flight": half.most,
         "busy_s": s(half.busy_us),
         "median_rtt_s": half.round_trips.median_us().map(s),
+    })
+}
+
+fn small(finding: &Finding) -> Value {
+    json!({
+        "cause": finding.cause.name(),
+        "direction": finding.side,
+        "times": finding.tally.count,
+        "cost_s": s(finding.tally.cost_us),
+        "share": finding.share,
     })
 }
 

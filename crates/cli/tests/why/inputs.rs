@@ -85,3 +85,19 @@ fn other_formats_give_their_connection() {
     let seen = why(&input("etha0ed.pcap"));
     assert_eq!(seen["without_radio"], 3);
 }
+
+/// The causes are intervals, so a capture without times has none.
+#[test]
+fn a_capture_without_timestamps_is_refused_and_dissect_reads_it() {
+    let file = input("spb.pcapng");
+    let output = redpoll(&["why", &file]);
+    assert_eq!(code(&output), 2);
+    assert_eq!(
+        stderr(&output),
+        format!(
+            "redpoll: {file}: frame 1 has no timestamp, which `why` needs to find causes; use \
+             `redpoll dissect` to list the frames\n"
+        )
+    );
+    assert_eq!(code(&redpoll(&["dissect", &file])), 0);
+}

@@ -226,10 +226,9 @@ fn next(client: &mut End, server: &End) -> Vec<u8> {
 
 /// Each transmitted frame of the datagram is acknowledged, but its last frames are never sent,
 /// because the sender did not receive an acknowledgement. The capture cannot show this loss.
-#[test]
-fn a_datagram_that_breaks_off_is_a_segment_that_was_lost() {
+fn breaking_off(times: u32) -> Air {
     let (mut air, mut client, server) = connected();
-    for _ in 0..8 {
+    for _ in 0..times {
         let (one, two) = (next(&mut client, &server), next(&mut client, &server));
         for payload in &air.payloads(short_header(), &one)[..3] {
             air.frame(&client, &server, payload);
@@ -240,13 +239,47 @@ fn a_datagram_that_breaks_off_is_a_segment_that_was_lost() {
         let acks = segment(&server, &client, ACK, &[], &[]);
         air.datagram(&server, &client, long_header(&server, &client), &acks);
     }
-    let found = found_in("why-breaks-off", air);
+    air
+}
+
+#[test]
+fn a_datagram_that_breaks_off_is_a_segment_that_was_lost() {
+    let found = found_in("why-breaks-off", breaking_off(8));
     let direction = &found["flows"][0]["directions"][0];
-    assert_eq!(direction["segments"], 1 + 3 * 8, "{direction}");
+    assert_eq!(direction["segments"], 3 * 8, "{direction}");
+    assert_eq!(direction["control_segments"], 1, "{direction}");
     assert_eq!(direction["sent_again"], 8, "{direction}");
     let cause = &found["flows"][0]["causes"][0];
     assert_eq!(cause["cause"], "lost-fragments", "{cause}");
     assert_eq!(cause["times"], 8, "{cause}");
+}
+
+/// A cause that occurred only twice is not reported. The output names it as the most costly smaller
+/// cause, and `--simulate` has nothing to simulate.
+#[test]
+fn a_cause_below_the_threshold_is_shown_and_not_simulated() {
+    let folder = Folder::new("why-below");
+    let capture = folder.file("other.pcap");
+    write_at(&capture, DataLink::IEEE802_15_4, breaking_off(2).frames);
+    let found = found(&capture);
+    assert_eq!(crate::causes(&found), [""; 0], "{found}");
+    let small = &found["flows"][0]["largest_below_threshold"];
+    assert_eq!(small["cause"], "lost-fragments", "{small}");
+    assert_eq!(small["times"], 2, "{small}");
+    let args = ["why", &capture, "--prefix", "fd00::/64", "--simulate"];
+    let text = stdout(&redpoll(&args));
+    assert_eq!(
+        text,
+        "[fd00::212:4b00:14b5:d901]:49312 <> [fd00::212:4b00:14b5:da7f]:8883\n  \
+         to [fd00::212:4b00:14b5:da7f]:8883: 1600 B in 1.2 s (10.9 kb/s) over 1 hop, 6 data \
+         segments and 1 with only SYN or FIN, 2 of them retransmissions, at most 2 segments in \
+         flight, median round-trip time on the air 561 ms\n  \
+         No known cause was found.\n     \
+         Most costly cause below the threshold (5 %, 3 occurrences): lost fragments, 1.1 s of the\n     \
+         1.2 s with data in flight (93.4 %), 2 occurrences. Next, check what `why` does not look\n     \
+         for: too many senders on one channel, full queues, a timeout shorter than the round trip.\n\
+         Nothing to simulate: no cause was found.\n"
+    );
 }
 
 /// A router that forwards fragments at once interleaves the fragments of several datagrams.
@@ -267,7 +300,8 @@ fn datagrams_whose_fragments_take_turns_are_not_lost() {
     }
     let found = found_in("why-turns", air);
     let direction = &found["flows"][0]["directions"][0];
-    assert_eq!(direction["segments"], 1 + 2 * 20, "{direction}");
+    assert_eq!(direction["segments"], 2 * 20, "{direction}");
+    assert_eq!(direction["control_segments"], 1, "{direction}");
     assert_eq!(direction["sent_again"], 0, "{direction}");
     assert_eq!(direction["most_in_flight"], 2, "{direction}");
     assert_eq!(crate::causes(&found), [""; 0], "{found}");
