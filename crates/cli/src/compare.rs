@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args as ClapArgs;
-use redpoll_results::compare::{Comparison, Interval, Line, compare, load};
+use redpoll_results::compare::{Comparison, Interval, Line, Side, compare, load};
 use redpoll_results::page::page_of_comparison;
 use serde_json::{Value, json};
 
@@ -103,7 +103,7 @@ fn try_run(args: &CompareArgs) -> Result<(), Failure> {
         let name = path.display().to_string();
         std::fs::write(path, page).map_err(|error| cannot_write(&name, &error))?;
     }
-    let mut text = String::new();
+    let mut text = warning(&a, &b);
     for comparison in &both {
         text += &table(comparison);
     }
@@ -113,6 +113,19 @@ fn try_run(args: &CompareArgs) -> Result<(), Failure> {
         }
     }
     print(&text).map_err(standard)
+}
+
+/// Returns a line that warns of a comparison of two scenarios; otherwise nothing.
+fn warning(a: &Side, b: &Side) -> String {
+    let ([(a, _)], [(b, _)]) = (a.cases.as_slice(), b.cases.as_slice()) else {
+        return String::new();
+    };
+    // The changed settings follow the scenario's name.
+    let [a, b] = [a, b].map(|case| case.split(' ').next().unwrap_or(case));
+    if a == b {
+        return String::new();
+    }
+    format!("warning: different scenarios, A is {a} and B is {b}\n")
 }
 
 fn mean(values: &[f64]) -> f64 {
@@ -143,9 +156,19 @@ fn shown(interval: &Interval) -> String {
     format!("{value} [{low}, {high}]")
 }
 
+/// Returns the number of the seeds and the seeds, of which a long list is cut.
+fn named(seeds: &[u64]) -> String {
+    const NAMED: usize = 8;
+    let first: Vec<String> = seeds.iter().take(NAMED).map(u64::to_string).collect();
+    let more = if seeds.len() > NAMED { ", …" } else { "" };
+    let word = if seeds.len() == 1 { "seed" } else { "seeds" };
+    format!("{} {word} ({}{more})", seeds.len(), first.join(", "))
+}
+
 fn table(comparison: &Comparison) -> String {
     let [a, b] = comparison.seeds.each_ref().map(Vec::len);
-    let mut text = format!("{}: A has {a} seeds, B has {b}\n", comparison.case);
+    let [of_a, of_b] = comparison.seeds.each_ref().map(|it| named(it));
+    let mut text = format!("{}: A has {of_a}, B has {of_b}\n", comparison.case);
     text += &format!(
         "  {:<36} {:>10} {:>10}  {:<28}  B / A, 95 % interval\n",
         "mean of", "A", "B", "B - A, 95 % interval"
@@ -177,7 +200,9 @@ fn table(comparison: &Comparison) -> String {
         found.is_some_and(|found| found.difference.excludes(0.0))
     });
     text += &match a.min(b) {
-        0 | 1 => "confidence intervals need at least two seeds in A and in B\n".to_owned(),
+        0 | 1 => "confidence intervals need at least two seeds in A and in B: run each with \
+                  --seed 1 --result DIR/1 and --seed 2 --result DIR/2, and compare the folders DIR\n"
+            .to_owned(),
         _ => format!(
             "{} of {} figures differ significantly (*: the interval of B - A excludes 0)\n",
             differ.count(),
@@ -206,4 +231,31 @@ fn of_comparison(comparison: &Comparison) -> Value {
         "seeds_b": comparison.seeds[1],
         "lines": lines.collect::<Vec<_>>(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comparison_names_the_seeds_and_warns_of_two_scenarios() {
+        assert_eq!(named(&[7]), "1 seed (7)");
+        assert_eq!(named(&[1, 2]), "2 seeds (1, 2)");
+        let many: Vec<u64> = (1..=9).collect();
+        assert_eq!(named(&many), "9 seeds (1, 2, 3, 4, 5, 6, 7, 8, …)");
+        let side = |cases: &[&str]| Side {
+            cases: cases
+                .iter()
+                .map(|case| ((*case).to_owned(), Vec::new()))
+                .collect(),
+        };
+        let line_2 = side(&["line-2 duration=1 s"]);
+        assert_eq!(
+            warning(&line_2, &side(&["pair"])),
+            "warning: different scenarios, A is line-2 and B is pair\n"
+        );
+        assert_eq!(warning(&line_2, &side(&["line-2 duration=2 s"])), "");
+        // Only equal cases of several scenarios are compared.
+        assert_eq!(warning(&line_2, &side(&["line-2", "pair"])), "");
+    }
 }

@@ -249,7 +249,19 @@ fn a_result_is_plotted_explained_and_compared() {
         .len();
     assert_eq!(dots.matches("<circle").count(), 6 * figures);
     let one = redpoll(&["compare", &result, &folder.file("b/1")]);
-    assert!(stdout(&one).contains("intervals need at least two seeds"));
+    let one = stdout(&one);
+    assert!(
+        one.contains(": A has 1 seed (1), B has 1 seed (1)\n"),
+        "{one}"
+    );
+    assert!(
+        one.ends_with(
+            "confidence intervals need at least two seeds in A and in B: run each with \
+             --seed 1 --result DIR/1 and --seed 2 --result DIR/2, and compare the folders DIR\n"
+        ),
+        "{one}"
+    );
+    assert!(!one.contains("warning"), "{one}");
 }
 
 #[test]
@@ -278,7 +290,12 @@ fn sweeps_are_compared_point_by_point() {
         &folder.file("a.sqlite"),
     ]);
     assert_eq!(code(&same), 0, "{same:?}");
-    assert_eq!(stdout(&same).matches("A has 2 seeds, B has 2").count(), 2);
+    assert_eq!(
+        stdout(&same)
+            .matches("A has 2 seeds (1, 2), B has 2 seeds (1, 2)\n")
+            .count(),
+        2
+    );
     // The swept keys are the same; other settings differ.
     let other = redpoll(&[
         "compare",
@@ -287,7 +304,12 @@ fn sweeps_are_compared_point_by_point() {
     ]);
     assert_eq!(code(&other), 0, "{other:?}");
     let text = stdout(&other);
-    assert_eq!(text.matches("A has 2 seeds, B has 2").count(), 2, "{text}");
+    assert_eq!(
+        text.matches("A has 2 seeds (1, 2), B has 2 seeds (1, 2)\n")
+            .count(),
+        2,
+        "{text}"
+    );
     for size in ["2 frames", "5 frames"] {
         let of = |delay: &str| format!("line-2 duration=1 s mac.link_retry_delay={delay} ms");
         let head = format!("tcp.mss={size}: {} and {}: A has", of("0"), of("40"));

@@ -45,9 +45,9 @@ pub fn render(
     text.push('\n');
     readings(&mut text, &report.flows);
     requests(&mut text, &report.flows);
-    paths(&mut text, &report.nodes);
+    paths(&mut text, &report.nodes, scenario);
     text.push('\n');
-    nodes(&mut text, &report.nodes);
+    nodes(&mut text, &report.nodes, scenario);
     text.push('\n');
     air_time(&mut text, report);
     let _ = writeln!(text, "medium: {}", medium(&report.medium));
@@ -137,6 +137,54 @@ mod tests {
             let end = heads.find(&format!(" {head} ")).unwrap() + 1 + head.len();
             assert_eq!(row[..end].split(' ').next_back(), Some(number), "{text}");
         }
+    }
+
+    #[test]
+    fn a_finished_transfer_and_a_sensor_between_two_readings_are_no_trouble() {
+        let settings = |list: &[(&str, &str)]| -> Vec<(String, String)> {
+            let own = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+            list.iter().map(own).collect()
+        };
+        let set = settings(&[("apps.bulk.total", "10 KiB")]);
+        let scenario = Scenario::load("pair", &set).unwrap();
+        let mut world = World::new(&scenario, 1).unwrap();
+        world.run_until(Instant::from_millis(30_000));
+        let mut report = world.report();
+        assert_eq!(report.flows[0].delivered_bytes, 10_240);
+        assert!(report.flows[0].last_arrival_s.unwrap() < 27.0);
+        let text = render(&report, &scenario, &[], false);
+        assert!(!text.contains("nothing was delivered"), "{text}");
+        report.flows[0].delivered_bytes = 10_239;
+        let text = render(&report, &scenario, &[], false);
+        assert!(text.contains("bulk: nothing was delivered after"), "{text}");
+
+        let scenario = Scenario::load("intruder", &[]).unwrap();
+        let mut world = World::new(&scenario, 1).unwrap();
+        world.run_until(Instant::from_millis(25_000));
+        let mut report = world.report();
+        report.simulated_s = 100.0;
+        let mut shown = |at: f64| {
+            let flow = report.flows.iter_mut().find(|it| it.name == "readings");
+            flow.unwrap().last_arrival_s = Some(at);
+            render(&report, &scenario, &[], false)
+        };
+        // The interval is 10 s.
+        let line = "readings: nothing was delivered after";
+        assert!(!shown(80.5).contains(line));
+        assert!(shown(79.5).contains(line));
+        let text = shown(80.5);
+        let rows: Vec<Vec<&str>> = text
+            .lines()
+            .filter(|line| line.starts_with("foe "))
+            .map(|line| line.split_whitespace().collect())
+            .collect();
+        assert_eq!(rows[0], ["foe", "-", "attacker"]);
+        assert_eq!(rows[1][7], "-", "{text}");
+        let mut heads = text
+            .lines()
+            .map(|line| line.split_whitespace().collect::<Vec<_>>());
+        let head = heads.find(|head| head.starts_with(&["node", "frames"]));
+        assert_eq!(head.unwrap()[5], "battery");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use redpoll_base::{Duration, Instant};
-use redpoll_sim::{FaultRule, FlowFigures, LatencyMs, Report, Scenario};
+use redpoll_sim::{AppKind, AppSpec, FaultRule, FlowFigures, LatencyMs, Report, Scenario};
 
 use super::columns::Table;
 use super::{ROWS, more, percent};
@@ -71,8 +71,35 @@ pub(super) fn flows(text: &mut String, flows: &[FlowFigures]) {
     }
 }
 
+/// Returns whether the app of `flow` has done everything that the scenario wants from it.
+fn is_complete(flow: &FlowFigures, app: &AppSpec) -> bool {
+    match &app.kind {
+        AppKind::BulkSender { bytes, .. } => bytes.is_some_and(|it| flow.delivered_bytes >= it),
+        AppKind::Client(client) => client.count.is_some_and(|count| {
+            let requests = flow.requests.as_ref();
+            requests.is_some_and(|it| it.answered + it.failed >= count.into())
+        }),
+        AppKind::ImageLeaf(_) => flow.image.as_ref().is_some_and(|it| it.took_s.is_some()),
+        _ => false,
+    }
+}
+
+/// Returns how long `app` may deliver nothing, in seconds: two of its periods.
+fn patience_s(app: &AppSpec) -> f64 {
+    let (interval, batch) = match &app.kind {
+        AppKind::Sensor(sensor) => (sensor.interval, sensor.batch),
+        AppKind::MqttSensor {
+            interval, batch, ..
+        } => (*interval, *batch),
+        AppKind::Client(client) => (client.interval, 1),
+        _ => return 0.0,
+    };
+    2.0 * f64::from(batch.max(1)) * interval.as_micros() as f64 / 1e6
+}
+
 /// Writes a line for each node that was switched off, and for each flow that ended early or
-/// delivered nothing.
+/// delivered nothing. Transfers that are complete, and periodic apps that have been silent for
+/// less than two periods, get no line.
 pub(super) fn troubles(text: &mut String, report: &Report, scenario: &Scenario) {
     /// Share of the run up to which a flow must have been active: a flow that is silent during the
     /// last tenth of the run has ended.
@@ -104,6 +131,15 @@ pub(super) fn troubles(text: &mut String, report: &Report, scenario: &Scenario) 
     }
     let ended = report.flows.iter().filter_map(|flow| {
         let (name, rate) = (&flow.name, flow.goodput_kbps);
+        let nodes = scenario.nodes.iter().chain(&scenario.host);
+        let app = nodes.flat_map(|it| &it.apps).find(|it| it.name == *name);
+        if app.is_some_and(|app| {
+            let start = (app.start + app.start_spread).as_micros() as f64 / 1e6;
+            let silence = report.simulated_s - flow.last_arrival_s.unwrap_or(start);
+            is_complete(flow, app) || silence < patience_s(app)
+        }) {
+            return None;
+        }
         match flow.last_arrival_s {
             None => Some(format!("{name}: nothing was delivered")),
             Some(at) if at < END * report.simulated_s => Some(format!(

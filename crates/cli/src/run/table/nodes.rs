@@ -1,6 +1,6 @@
 //! The nodes of a run: their paths to the root, and what they sent and used.
 
-use redpoll_sim::NodeFigures;
+use redpoll_sim::{NodeFigures, Scenario};
 
 use super::columns::Table;
 use super::{more, percent};
@@ -8,10 +8,14 @@ use super::{more, percent};
 const NODES: usize = 20;
 
 /// Writes the hops to the root and the parent of each node: those of RPL at the end of the run, or
-/// those of the fixed routes.
-pub(super) fn paths(text: &mut String, nodes: &[NodeFigures]) {
+/// those of the fixed routes. An attacker has neither.
+pub(super) fn paths(text: &mut String, nodes: &[NodeFigures], scenario: &Scenario) {
     let mut table = Table::new(&["node", "hops", "parent"]);
     for node in nodes.iter().take(NODES) {
+        if is_attacker(node, scenario) {
+            table.row(vec![node.name.clone(), "-".into(), "attacker".into()]);
+            continue;
+        }
         let (hops, parent) = match &node.rpl {
             Some(rpl) => (rpl.hops, &rpl.parent),
             None => (node.hops, &node.parent),
@@ -26,7 +30,7 @@ pub(super) fn paths(text: &mut String, nodes: &[NodeFigures]) {
     more(text, nodes.len(), NODES, "nodes");
 }
 
-pub(super) fn nodes(text: &mut String, nodes: &[NodeFigures]) {
+pub(super) fn nodes(text: &mut String, nodes: &[NodeFigures], scenario: &Scenario) {
     let mut table = Table::new(&[
         "node", "frames", "retries", "radio", "cpu", "battery", "memory", "dropped",
     ]);
@@ -42,13 +46,22 @@ pub(super) fn nodes(text: &mut String, nodes: &[NodeFigures]) {
             node.frame_retries.to_string(),
             percent(node.radio_duty_cycle),
             format!("{:.2} %", node.energy.cpu_duty_cycle * 100.0),
-            days(node.energy.battery_days),
+            if is_attacker(node, scenario) {
+                "-".to_owned()
+            } else {
+                days(node.energy.battery_days)
+            },
             format!("{:.1} KiB", node.memory_bytes as f64 / 1_024.0),
             drops.join(", "),
         ]);
     }
     table.render(text);
     more(text, nodes.len(), NODES, "nodes");
+}
+
+fn is_attacker(node: &NodeFigures, scenario: &Scenario) -> bool {
+    let spec = scenario.nodes.iter().find(|it| it.name == node.name);
+    spec.is_some_and(|it| it.attacker)
 }
 
 fn days(days: f64) -> String {
