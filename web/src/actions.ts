@@ -16,6 +16,8 @@ export class Actions {
   private share = h("select", { "aria-label": "Share of the frames" });
   private attack = h("select", { "aria-label": "Attack" });
   private attackRow = h("div", { class: "action" }, "Attack it by ", this.attack, h("button", { onclick: () => this.besiege(this.attack.value) }, "Attack"));
+  /** Description of the chosen attack. */
+  private attackWhat = h("p", { class: "muted" });
   /** Button on the map that ends the attack. */
   readonly truce = h("button", { class: "chip", hidden: true, title: "End the attack", onclick: () => this.besiege(null) });
   private why = h("p", { class: "muted" });
@@ -37,28 +39,42 @@ export class Actions {
       { class: "actions", role: "group", "aria-label": "Change the mesh" },
       h("div", { class: "action" }, this.power),
       h("div", { class: "action" }, "Send ", this.size, " to ", this.to, h("button", { onclick: () => this.transfer() }, "Start")),
-      h("div", { class: "action" }, "Lose ", this.share, " frames with ", this.neighbour, h("button", { onclick: () => this.lose() }, "Set")),
+      h("div", { class: "action" }, "Lose ", this.share, " of the frames with ", this.neighbour, h("button", { onclick: () => this.lose() }, "Set")),
       this.attackRow,
+      this.attackWhat,
     );
+    this.attack.addEventListener("change", () => this.explain());
     this.element = h("div", {}, this.form, this.why);
   }
 
   /** Shows the attacks of another run, and hides the button that ends an attack. */
   reset(): void {
     const attacks = this.store.hello?.attacks ?? [];
-    fill(this.attack, ...attacks.map(([name, what]) => h("option", { value: name, title: what }, name)));
-    this.attackRow.hidden = attacks.length === 0;
+    const attackers = this.store.nodes.filter((node) => node.role === "attacker").map((node) => node.name);
+    const group = (side: string, label: string) => {
+      const those = attacks.filter((attack) => attack[2] === side);
+      return those.length === 0 ? null : h("optgroup", { label }, ...those.map(([name, what]) => h("option", { value: name, title: what }, name)));
+    };
+    fill(this.attack, group("host", "from beyond the border router"), group("air", `over the air, from ${attackers.join(" and ")}`));
+    this.attackRow.hidden = this.attackWhat.hidden = attacks.length === 0;
+    this.explain();
     this.truce.hidden = true;
+  }
+
+  /** Describes the chosen attack. */
+  private explain(): void {
+    const what = this.store.hello?.attacks?.find(([name]) => name === this.attack.value)?.[1] ?? "";
+    setText(this.attackWhat, what);
   }
 
   /** Shows the actions for this node. */
   show(node: number): void {
     this.node = node;
-    this.attackRow.hidden = (this.store.hello?.attacks ?? []).length === 0 || this.store.nodes[node]?.role === "attacker";
+    this.attackRow.hidden = this.attackWhat.hidden = (this.store.hello?.attacks ?? []).length === 0 || this.store.nodes[node]?.role === "attacker";
     const option = (index: number) => h("option", { value: index }, this.store.nodes[index]!.name);
     const others = this.store.nodes.map((_, index) => index).filter((index) => index !== node);
     const root = this.store.now.parent.indexOf(-1);
-    fill(this.to, ...others.map(option));
+    fill(this.to, ...others.filter((index) => this.store.nodes[index]!.role !== "attacker").map(option));
     if (root >= 0 && root !== node) this.to.value = String(root);
     const near = this.store.links.filter((link) => link.includes(node)).map(([a, b]) => (a === node ? b : a));
     fill(this.neighbour, h("option", { value: -1 }, "all neighbours"), ...near.map(option));
@@ -100,7 +116,9 @@ export class Actions {
     const node = this.node;
     if (!(await this.ask({ attack: { node, name } }))) return;
     this.truce.hidden = name === null;
-    setText(this.truce, `${name} on ${this.store.nodes[node]?.name} ✕`);
+    const isAir = this.store.hello?.attacks?.find((attack) => attack[0] === name)?.[2] === "air";
+    const attackers = this.store.nodes.filter((other) => other.role === "attacker").map((other) => other.name);
+    setText(this.truce, `${name} on ${this.store.nodes[node]?.name}, from ${isAir ? attackers.join(" and ") : "the host"} ✕`);
   }
 
   private transfer(): void {

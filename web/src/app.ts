@@ -248,7 +248,9 @@ export class App {
   }
 
   private kill(): void {
-    if (this.selection.node !== null && this.connection.mayCommand) this.actions.toggle(this.selection.node);
+    if (!this.connection.mayCommand) return;
+    if (this.selection.node === null) this.say("Select a node first.");
+    else this.actions.toggle(this.selection.node);
   }
 
   private nextNode(): void {

@@ -84,7 +84,7 @@ function sentence(store: Store): string {
   const borders = nodes.filter((node) => node.role === "border");
   const border = borders.length === 1 ? `the border router, ${borders[0]!.name},` : "a border router";
   const way = borders.length > 0 && nodes.length > 2 ? ` Packets travel from node to node; ${border} joins the mesh to other networks.` : "";
-  return `${kind}: ${parts.join(", ")}.${way}${traffic(nodes, hello.mode !== "up")} Lost frames are normal: each hop retransmits them.`;
+  return `${kind}: ${parts.join(", ")}.${way}${traffic(nodes, hello.mode !== "up")}${fromHost(hello.host_apps ?? [], borders[0]?.name)} Lost frames are normal: each hop retransmits them.`;
 }
 
 function some(count: number, one: string, many: string): string {
@@ -108,6 +108,12 @@ function traffic(nodes: NodeInfo[], isClosed: boolean): string {
     return `${names.join(" and ")} ${names.length === 1 ? "sends" : "send"}${to} ${part}`;
   });
   return parts.length > 0 ? ` ${parts.join(", ")}.` : "";
+}
+
+/** Describes what the host beyond the border router sends. */
+function fromHost(apps: [app: string, to: string][], border: string | undefined): string {
+  const parts = apps.filter(([app]) => PARTS[app]).map(([app, to]) => `sends to ${to} ${PARTS[app]}`);
+  return parts.length > 0 && border ? ` The host beyond ${border} ${[...new Set(parts)].join(" and ")}.` : "";
 }
 
 /** Button that switches the selected node off or on, for a page without the panel. */

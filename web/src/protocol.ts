@@ -24,8 +24,10 @@ export interface Hello {
   outcomes: string[];
   /** Absent in older recordings. */
   messages?: string[];
-  /** Names and descriptions of the attacks that a viewer can start. */
-  attacks?: [string, string][];
+  /** Name, description and side of each attack that a viewer can start. */
+  attacks?: [name: string, what: string, side: "host" | "air"][];
+  /** Type and receiving node of each app of the host that sends to a node. Absent in older recordings. */
+  host_apps?: [app: string, to: string][];
 }
 
 export interface Interferer {

@@ -195,7 +195,7 @@ await test("every action works by keyboard", async () => {
   await page.keyboard.type("echo");
   await tabTo(page, "[aria-label=Attack] + button");
   await press("Enter");
-  await see("an attack", () => document.querySelector(".map-corner > .chip:not([hidden])")?.textContent.startsWith("echo-flood on leaf-12"));
+  await see("an attack", () => document.querySelector(".map-corner > .chip:not([hidden])")?.textContent === "echo-flood on leaf-12, from the host ✕");
   await press("Escape", "Space");
   await see("a packet of the attack", () => {
     const { frames } = redpoll.store;

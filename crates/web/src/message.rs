@@ -54,9 +54,14 @@ pub struct Hello {
     /// Names of the types of messages, by number; empty in older recordings.
     #[serde(default)]
     pub messages: Vec<String>,
-    /// Names and descriptions of the attacks that a viewer can start; empty except in a simulation.
+    /// Name, description and side (`host` or `air`) of each attack that a viewer can start; empty
+    /// except in a simulation.
     #[serde(default)]
-    pub attacks: Vec<[String; 2]>,
+    pub attacks: Vec<[String; 3]>,
+    /// Type and receiving node of each app on the host, if the app sends on its own initiative to
+    /// a node; empty for a mesh in real time and in older recordings.
+    #[serde(default)]
+    pub host_apps: Vec<[String; 2]>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]

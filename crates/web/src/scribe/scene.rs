@@ -43,19 +43,39 @@ pub(super) fn hello(scenario: &Scenario, mode: Mode) -> Hello {
         outcomes: super::outcomes(),
         messages: Vec::new(),
         attacks: attacks(scenario, mode),
+        host_apps: host_apps(scenario, mode),
     }
 }
 
 /// Returns the attacks that a viewer can start: none in real time, when the host's packets come
 /// from the computer behind the border router.
-fn attacks(scenario: &Scenario, mode: Mode) -> Vec<[String; 2]> {
+fn attacks(scenario: &Scenario, mode: Mode) -> Vec<[String; 3]> {
     if mode != Mode::Run {
         return Vec::new();
     }
     let attacks = ATTACKS.iter().filter(|attack| attack.fits(scenario));
     attacks
-        .map(|attack| [attack.name.to_owned(), attack.what.to_owned()])
+        .map(|attack| {
+            // The word that the drill's results have for the side.
+            let side = serde_json::to_value(attack.side).unwrap_or_default();
+            let side = side.as_str().unwrap_or_default();
+            [attack.name, attack.what, side].map(str::to_owned)
+        })
         .collect()
+}
+
+/// Returns the type and the receiving node of each app of the host that sends to a node.
+fn host_apps(scenario: &Scenario, mode: Mode) -> Vec<[String; 2]> {
+    if mode == Mode::Up {
+        return Vec::new();
+    }
+    let apps = scenario.host.iter().flat_map(|host| &host.apps);
+    let sending = apps.filter_map(|app| {
+        let to = app.kind.target()?.addr;
+        let node = (0..scenario.nodes.len()).find(|node| scenario.address(*node) == Some(to))?;
+        Some([app.kind.to_string(), scenario.nodes[node].name.clone()])
+    });
+    sending.collect()
 }
 
 /// Returns the distances up to which a frame is received and disturbs other frames; `None` if the
@@ -114,4 +134,40 @@ fn losses(world: &World) -> Vec<LossInfo> {
         _ => None,
     });
     losses.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_gets_the_sides_of_attacks_and_the_receivers_of_the_host() {
+        let forms: [&[(&str, &str)]; 4] = [
+            &[],
+            &[("rpl.mode", "non-storing")],
+            &[
+                ("lowpan.fragment_forwarding", "true"),
+                ("lowpan.fragment_recovery", "true"),
+            ],
+            &[
+                ("security.level", "enc-mic-32"),
+                ("security.key", "000102030405060708090a0b0c0d0e0f"),
+            ],
+        ];
+        let greetings = forms.map(|form| {
+            let own = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+            let settings: Vec<_> = form.iter().map(own).collect();
+            hello(&Scenario::load("intruder", &settings).unwrap(), Mode::Run)
+        });
+        let [plain, ..] = &greetings;
+        let on = |side: &str| plain.attacks.iter().filter(|it| it[2] == side).count();
+        assert_eq!([plain.attacks.len(), on("host"), on("air")], [30, 15, 15]);
+        let all = greetings.iter().flat_map(|it| &it.attacks);
+        let names: std::collections::BTreeSet<&str> = all.map(|it| it[0].as_str()).collect();
+        assert_eq!(names.len(), 39);
+        assert_eq!(
+            plain.host_apps,
+            [["bulk-sender", "leaf"].map(str::to_owned)]
+        );
+    }
 }
