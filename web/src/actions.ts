@@ -39,7 +39,7 @@ export class Actions {
       { class: "actions", role: "group", "aria-label": "Change the mesh" },
       h("div", { class: "action" }, this.power),
       h("div", { class: "action" }, "Send ", this.size, " to ", this.to, h("button", { onclick: () => this.transfer() }, "Start")),
-      h("div", { class: "action" }, "Lose ", this.share, " of the frames with ", this.neighbour, h("button", { onclick: () => this.lose() }, "Set")),
+      h("div", { class: "action" }, "Frame loss ", this.share, " with ", this.neighbour, h("button", { onclick: () => this.lose() }, "Set")),
       this.attackRow,
       this.attackWhat,
     );

@@ -156,7 +156,7 @@ fn shown(interval: &Interval) -> String {
     format!("{value} [{low}, {high}]")
 }
 
-/// Returns the number of the seeds and the seeds, of which a long list is cut.
+/// Returns the number of seeds and their list, which ends after eight seeds.
 fn named(seeds: &[u64]) -> String {
     const NAMED: usize = 8;
     let first: Vec<String> = seeds.iter().take(NAMED).map(u64::to_string).collect();
