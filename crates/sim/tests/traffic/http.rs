@@ -203,9 +203,13 @@ fn requests_that_cannot_be_served_get_the_reason() {
         vec![b'x'; 3_000],
     ]
     .concat();
-    let cases: [(&[u8], &str); 6] = [
+    let cases: [(&[u8], &str); 7] = [
         (b"GET /nothing HTTP/1.0\r\n\r\n", "404 Not Found"),
-        (b"POST / HTTP/1.1\r\n\r\n", "405 Method Not Allowed"),
+        (b"POST / HTTP/1.1\r\n\r\n", "400 Bad Request"),
+        (
+            b"POST / HTTP/1.1\r\nHost: a\r\n\r\n",
+            "405 Method Not Allowed",
+        ),
         (b"GET / HTTP/3\r\n\r\n", "505 HTTP Version Not Supported"),
         (b"\x16\x03\x01\x02\x00\x01", "400 Bad Request"),
         (b"GET /\r\n\r\n", "400 Bad Request"),
