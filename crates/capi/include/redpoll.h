@@ -9,7 +9,7 @@
  * addresses are 16 bytes as on the wire.
  *
  * Every call except rp_version and rp_strerror returns a count, a descriptor or 0, or a negative
- * RP_E*. Any of them may return:
+ * RP_E*. Every call may return:
  *   RP_EFAULT  a pointer is null or badly aligned, or a hook is missing
  *   RP_EINVAL  the pointer does not point to a node, a number is out of range, or the call is
  *              not allowed now

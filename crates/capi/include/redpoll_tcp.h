@@ -8,7 +8,7 @@
  *
  * Errors, struct rp_endpoint, struct rp_tcp_info and the states RP_TCP_* are those of redpoll.h.
  * Times are microseconds of your monotonic clock, which starts anywhere and must not go back.
- * Each call returns a count or 0, or a negative RP_E*. Any of them may return:
+ * Each call returns a count or 0, or a negative RP_E*. Every call may return:
  *   RP_EFAULT  a pointer is null or badly aligned
  *   RP_EINVAL  the pointer does not point to such an object, or a number is out of range
  * The comment of a call lists its other errors. The library recognises an object that has not been
@@ -265,8 +265,8 @@ int rp_tcp_ends(struct rp_tcp_connection *connection, struct rp_endpoint *local,
  * listener. */
 int rp_tcp_measure(struct rp_tcp_connection *connection, struct rp_tcp_info *info);
 
-/* Change the parameters of one connection; 0 turns each of them off. RP_ENOTCONN: the connection
- * waits at a listener. */
+/* Change a parameter of one connection; the value 0 turns the function off. RP_ENOTCONN: the
+ * connection waits at a listener. */
 int rp_tcp_set_nagle(struct rp_tcp_connection *connection, uint64_t now_us, uint8_t on);
 int rp_tcp_set_keepalive(struct rp_tcp_connection *connection, uint64_t now_us,
                          uint32_t idle_ms, uint32_t interval_ms, uint8_t count);
