@@ -48,9 +48,9 @@
  *
  * A library without nodes on a radio (libredpoll_ip.a) lacks rp_config_init, rp_sizeof_node,
  * rp_node_init, rp_add_route, rp_poll_radio, rp_radio_done, rp_input_frame, rp_input_packet,
- * rp_poll_packet and rp_rpl_*. Its nodes have no SYN cookies: while struct rp_ip_config.half_open
- * connections wait for their handshake, they drop further SYNs, which the peers retransmit. The
- * library also lacks UDP sockets, TCP Fast Open, and the user timeout option.
+ * rp_poll_packet and rp_rpl_*. Its nodes have no SYN cookies: a node with as many handshakes in
+ * progress as struct rp_ip_config.half_open allows drops further SYNs, which the peers retransmit.
+ * The library also lacks UDP sockets, TCP Fast Open, and the user timeout option.
  *
  * examples/ has complete programs.
  */
@@ -169,8 +169,8 @@ struct rp_config {
                                   children; default 0: the node does not use RPL. A node that
                                   uses RPL must not sleep, and its parent must be
                                   RP_NO_SHORT */
-    uint8_t groups;            /* number of multicast groups that the node can join; 0: none, and
-                                  the node forwards no packets to groups */
+    uint8_t groups;            /* number of multicast groups that the node can join; default 0: the
+                                  node joins none, and forwards no packets to groups */
 };
 
 /* Sets the defaults of a role: RP_LEAF, RP_ROUTER or RP_BORDER. */
@@ -207,8 +207,8 @@ int rp_add_route(rp_node *node, const uint8_t *prefix, uint8_t bits, uint8_t via
 /* Starts routing by RPL (RFC 6550) on a node with rpl_neighbours. An RP_LEAF joins a DODAG and is
  * never a parent; an RP_ROUTER joins, and forwards packets; an RP_BORDER is the root of a DODAG
  * in non-storing mode. Leaves and routers also join DODAGs in storing mode. All nodes must have the
- * same prefix. RP_EALREADY: RPL runs; RP_EOPNOTSUPP: rpl_neighbours is 0, or the library has no
- * RPL, or no root. */
+ * same prefix. RP_EALREADY: RPL already runs; RP_EOPNOTSUPP: rpl_neighbours is 0, the library has
+ * no RPL, or the node is an RP_BORDER and the library has no code for a root. */
 int rp_rpl_start(rp_node *node, uint64_t now_us);
 
 /* Returns 1 if the node has a route to the root or is the root, otherwise 0. rank is the node's
@@ -264,18 +264,20 @@ int rp_ip_init(uint8_t *memory, size_t len, const struct rp_ip_config *config,
 
 /* Results of rp_ip_input that are not errors: the node ignored the packet, and no remedy is needed.
  * A kernel sends both kinds to a TUN interface by itself. */
-#define RP_IGNORED_MULTICAST 1 /* the destination is a group, as of router solicitations, of
-                                  reports of groups (MLD) and of mDNS: the node has no groups */
+#define RP_IGNORED_MULTICAST 1 /* the destination is a group, for example that of router
+                                  solicitations, of MLD reports or of mDNS: the node has no
+                                  groups */
 #define RP_IGNORED_IPV4 2      /* an IPv4 packet: the node has no IPv4 */
 
 /* Receives a packet for the node: the IPv6 header, its extension headers and the payload,
- * reassembled if it was fragmented. The node copies it. Pass TCP, ICMPv6 errors, and UDP if the
- * node has UDP sockets: the node answers an echo request, and rejects any other packet for its
- * address as unreachable. Returns 0 or an RP_IGNORED_*. A segment that TCP discards, because of its
- * checksum or sequence number, is not an error. RP_EAGAIN: no room until rp_ip_output has taken the
- * waiting packets; RP_EADDRNOTAVAIL: the packet is for another host; RP_EMSGSIZE: the packet is
- * longer than packet_bytes; RP_EINVAL: it is not an IPv6 packet, or it is truncated; RP_EOPNOTSUPP:
- * the node is on a radio. */
+ * reassembled if it was fragmented. The node copies the packet. Pass TCP segments and ICMPv6
+ * errors, and UDP datagrams if the node has UDP sockets. The node answers an echo request that you
+ * pass. It refuses other protocols, and UDP without sockets, with an ICMPv6 error to the sender.
+ * Returns 0 or an RP_IGNORED_*. A segment that TCP discards, because of its checksum or sequence
+ * number, is not an error. RP_EAGAIN: no room until rp_ip_output has taken the waiting packets;
+ * RP_EADDRNOTAVAIL: the packet is for another host; RP_EMSGSIZE: the packet is longer than
+ * packet_bytes; RP_EINVAL: it is not an IPv6 packet, or it is truncated; RP_EOPNOTSUPP: the node is
+ * on a radio. */
 int rp_ip_input(rp_node *node, uint64_t now_us, const uint8_t *packet, size_t len);
 
 /* Writes the node's next packet, with its IPv6 header and checksums, and returns its length, or
@@ -417,14 +419,15 @@ int rp_recvfrom(rp_node *node, uint64_t now_us, int fd, uint8_t *out, size_t len
 /* Joins or leaves a multicast group, given by its address. The node is the member: all its sockets
  * receive the group's datagrams to their ports, until it leaves. Groups of wider scope than the link
  * cross the mesh by MPL (RFC 7731), for which each router needs rp_config.groups. A border router
- * lets packets from its host side to the groups that it has joined into the mesh, 4 at once and one
- * every 2 s. RP_ENOMEM: no room for another group; RP_EADDRNOTAVAIL: not a member; RP_EINVAL: not a
- * group; RP_EOPNOTSUPP: the library has no groups, or the socket is not one for datagrams. */
+ * lets packets from its host side into the mesh if they are for groups that it has joined: up to 4
+ * without a pause, then one every 2 s. It drops the others. RP_ENOMEM: no room for another group;
+ * RP_EADDRNOTAVAIL: not a member; RP_EINVAL: not a group; RP_EOPNOTSUPP: the library has no groups,
+ * or the socket is not a datagram socket. */
 int rp_udp_join(rp_node *node, int fd, const uint8_t *group);
 int rp_udp_leave(rp_node *node, int fd, const uint8_t *group);
 
-/* Returns 1 if the next datagram was sent to a group, otherwise 0. A server answers such a request
- * after a random time (RFC 7252 §8.2). */
+/* Returns 1 if the next datagram was sent to a group, otherwise 0. A CoAP server answers a request
+ * to a group after a random time (RFC 7252 §8.2). */
 int rp_udp_is_for_group(rp_node *node, int fd);
 
 int rp_shutdown(rp_node *node, uint64_t now_us, int fd, int how);
@@ -474,10 +477,10 @@ int rp_poll(rp_node *node, uint64_t now_us, struct rp_pollfd *all, size_t count)
                              listens */
 #define RP_SO_TYPE 3      /* RP_SOCK_STREAM or RP_SOCK_DGRAM; read-only */
 #define RP_SO_ERROR 4     /* an RP_E* as a positive number, or 0; read-only */
-#define RP_SO_SNDBUF 7    /* send buffer in bytes; 0 for UDP, which sends at once; read-only */
+#define RP_SO_SNDBUF 7    /* send buffer in bytes; 0 for UDP, which does not buffer; read-only */
 #define RP_SO_RCVBUF 8    /* receive buffer in bytes; a datagram takes 20 bytes more than its
                              data; read-only */
-#define RP_SO_KEEPALIVE 9
+#define RP_SO_KEEPALIVE 9   /* 1: TCP probes an idle connection; 0: off */
 #define RP_SO_LINGER 13     /* seconds; -1: off; 0: rp_close resets the connection */
 #define RP_SO_ACCEPTCONN 30 /* 1 if the socket listens; read-only */
 #define RP_SO_PROTOCOL 38   /* RP_IPPROTO_TCP or RP_IPPROTO_UDP; read-only */
@@ -487,13 +490,15 @@ int rp_poll(rp_node *node, uint64_t now_us, struct rp_pollfd *all, size_t count)
 #define RP_IPPROTO_IPV6 41
 #define RP_IPV6_V6ONLY 26 /* 1; cannot be 0: the node has no IPv4 */
 #define RP_IPPROTO_TCP 6
-#define RP_TCP_NODELAY 1
+#define RP_TCP_NODELAY 1 /* 1: small segments do not wait (Nagle's algorithm is off) */
 #define RP_TCP_MAXSEG 2 /* payload bytes of a full segment; read-only */
-#define RP_TCP_KEEPIDLE 4
-#define RP_TCP_KEEPINTVL 5
-#define RP_TCP_KEEPCNT 6
-#define RP_TCP_USER_TIMEOUT 18 /* milliseconds */
-#define RP_TCP_FASTOPEN 23
+#define RP_TCP_KEEPIDLE 4      /* seconds without a segment before the first probe */
+#define RP_TCP_KEEPINTVL 5     /* seconds between probes */
+#define RP_TCP_KEEPCNT 6       /* unanswered probes that end the connection, at least 2 */
+#define RP_TCP_USER_TIMEOUT 18 /* milliseconds for which sent data may stay unacknowledged; 0: no
+                                  such limit */
+#define RP_TCP_FASTOPEN 23     /* before rp_listen: number of connections that may be open before
+                                  their handshake is complete (RFC 7413 §4.2); 0: none */
 
 int rp_setsockopt(rp_node *node, uint64_t now_us, int fd, int level, int name, int value);
 int rp_getsockopt(rp_node *node, uint64_t now_us, int fd, int level, int name, int *value);
@@ -538,7 +543,7 @@ int rp_tcp_info(rp_node *node, uint64_t now_us, int fd, struct rp_tcp_info *info
  * limit). If wait returns a negative RP_E*, the call that waits returns this error, but
  * RP_ETIMEDOUT instead of RP_EAGAIN. Without an operating system, wait drives the node: radio,
  * timers, frames. With an operating system, wait sleeps until the thread that drives the node wakes
- * it; if that thread has driven the node since the last unlock, wait returns at once. lock and
+ * it; if that thread has driven the node since the last unlock, wait returns immediately. lock and
  * unlock enclose every use of the node; both are null if the program has one thread. */
 struct rp_waiter {
     rp_node *node;
@@ -569,7 +574,8 @@ int rp_wait_poll(const struct rp_waiter *waiter, struct rp_pollfd *all, size_t c
 
 /* ---------------------------------------------------------------------- ABI -- */
 
-/* Returns 0 if this header matches the library. RP_EINVAL: it does not; make no other call. */
+/* Returns 0 if this header matches the library. RP_EINVAL: the header is of another version than
+ * the library; make no other call, and use the header and library of one version. */
 int rp_abi_check(size_t config, size_t ip_config, size_t work, size_t endpoint, size_t pollfd,
                  size_t waiter, size_t tcp_info);
 #define RP_ABI_CHECK()                                                                     \

@@ -10,9 +10,10 @@
  * Times are microseconds of your monotonic clock, which starts anywhere and must not go back.
  * Each call returns a count or 0, or a negative RP_E*. Every call may return:
  *   RP_EFAULT  a pointer is null or badly aligned
- *   RP_EINVAL  the pointer does not point to such an object, or a number is out of range
+ *   RP_EINVAL  the pointer does not point to an initialised object of its type, or a number is out
+ *              of range
  * The comment of a call lists its other errors. The library recognises an object that has not been
- * made, that has been removed, or that was copied, and never follows its pointers.
+ * initialised, that has been removed, or that was copied, and never follows the pointers inside it.
  *
  * The life of a client:
  *
@@ -34,10 +35,11 @@
  *   }
  *   rp_tcp_release(&tcp, &connection);           // after its end
  *
- * libredpoll_tcp.a for microcontrollers has only these calls, rp_version and rp_strerror; the other
- * libraries for microcontrollers lack these calls. It has
- * no SYN cookies, proportional rate reduction, F-RTO and path MTU discovery, which the library for
- * hosts has. tests/tcp.c is a complete program, examples/tcp_openthread.c a server over OpenThread.
+ * libredpoll_tcp.a, a library for microcontrollers, has the calls of this header, rp_version and
+ * rp_strerror, and no other calls. The other libraries for microcontrollers lack the calls of this
+ * header. libredpoll_tcp.a has no SYN cookies, proportional rate reduction, F-RTO and path MTU
+ * discovery, which the library for hosts has. tests/tcp.c is a complete program, and
+ * examples/tcp_openthread.c a server over OpenThread.
  */
 #ifndef REDPOLL_TCP_H
 #define REDPOLL_TCP_H
@@ -146,8 +148,9 @@ int rp_tcp_config_init(struct rp_tcp_config *config);
 #define RP_TCP_SIZES                                                                       \
     sizeof(struct rp_tcp), sizeof(struct rp_tcp_connection), sizeof(struct rp_tcp_listener)
 
-/* Makes a host without connections and listeners; connections that it had before exist no longer for
- * it. RP_ENOMEM: a size is too small for this library. */
+/* Initialises a host without connections and listeners. If tcp was a host before, that host's
+ * connections and listeners end without a segment to their peers. RP_ENOMEM: a size is too small for
+ * this library. */
 int rp_tcp_init(struct rp_tcp *tcp, size_t tcp_size, size_t connection_size,
                 size_t listener_size, const struct rp_tcp_config *config);
 
@@ -161,15 +164,15 @@ int rp_tcp_input(struct rp_tcp *tcp, uint64_t now_us, const struct rp_tcp_ip *ip
                  const uint8_t *segment, size_t len);
 
 /* Passes an ICMPv6 error to the connection whose segment it quotes: the message from its type on.
- * You have checked its checksum. An error ends an attempt to connect, or raises
- * RP_TCP_EVENT_ICMP (RFC 5927 §5.2). Packet Too Big has an effect only on hosts. RP_EINVAL: not an
- * error about a segment. */
+ * Check its checksum before the call. An error ends an attempt to connect, and raises
+ * RP_TCP_EVENT_ICMP on an open connection (RFC 5927 §5.2). Packet Too Big has an effect only in the
+ * library for hosts. RP_EINVAL: not an error about a segment. */
 int rp_tcp_input_icmp(struct rp_tcp *tcp, uint64_t now_us, const uint8_t *message, size_t len);
 
-/* Writes the next segment with its checksum, sets ip, and returns the length, or 0. len is the most
- * that your packets carry after the IPv6 header; longer segments are not made. Call it only if you can
- * send: the segment counts as sent. If it is lost, TCP retransmits it. RP_EINVAL: len is
- * below 128. */
+/* Writes the next segment with its checksum, sets ip, and returns the length of the segment, or 0.
+ * len is the most bytes that your packets carry after the IPv6 header; the call makes no longer
+ * segment. Call it only if you can send, because the segment then counts as sent. If the segment is
+ * lost, TCP retransmits it. RP_EINVAL: len is below 128. */
 int rp_tcp_output(struct rp_tcp *tcp, uint64_t now_us, uint8_t *out, size_t len,
                   struct rp_tcp_ip *ip);
 
@@ -187,7 +190,7 @@ int rp_tcp_on_timeout(struct rp_tcp *tcp, uint64_t now_us);
 #define RP_TCP_EVENT_NO_ANSWER 5   /* three retransmissions were not answered */
 #define RP_TCP_EVENT_ICMP 6        /* a router reported a problem */
 #define RP_TCP_EVENT_CLOSED 7      /* both directions closed normally */
-#define RP_TCP_EVENT_FAILED 8      /* an error ended the connection: rp_tcp_error */
+#define RP_TCP_EVENT_FAILED 8      /* an error ended the connection: rp_tcp_error returns it */
 
 /* Returns the next event and its connection, or 0. */
 int rp_tcp_poll_event(struct rp_tcp *tcp, struct rp_tcp_connection **connection);
@@ -203,7 +206,8 @@ int rp_tcp_connect(struct rp_tcp *tcp, uint64_t now_us, struct rp_tcp_connection
                    const struct rp_endpoint *remote);
 
 /* Listens at a port of one address, or of all your addresses if the address is all 0. A listener of all
- * addresses completes handshakes at one of them at a time. half_open is an array of count elements,
+ * addresses has handshakes at one address at a time: until they end, the library answers a SYN to
+ * another of your addresses with a reset. half_open is an array of count elements,
  * 1 to 255, one for each handshake in progress; the array belongs to the library until
  * rp_tcp_unlisten. receive_buffer is the length of the smallest receive buffer of its connections.
  * RP_EADDRINUSE: another listener has the port; RP_EISCONN: the struct is in use. */
@@ -212,10 +216,10 @@ int rp_tcp_listen(struct rp_tcp *tcp, struct rp_tcp_listener *listener,
                   size_t count, size_t receive_buffer);
 
 /* Gives the listener a connection for the next handshake. The connection is in the state
- * RP_TCP_LISTEN until RP_TCP_EVENT_CONNECTED. Several connections may wait; the first one is taken
- * first. Without a waiting connection, a client's handshake completes only after the next
- * rp_tcp_accept, and fails after 15 s. RP_EISCONN: the struct is in use; RP_EINVAL: also a receive
- * buffer that is too small for the listener. */
+ * RP_TCP_LISTEN until RP_TCP_EVENT_CONNECTED. Several connections may wait at a listener, which uses
+ * them in the order of the calls. Without a waiting connection, a client's handshake completes only
+ * after the next rp_tcp_accept, and fails without such a call within 15 s. RP_EISCONN: the struct is
+ * in use; RP_EINVAL: also a receive buffer that is too small for the listener. */
 int rp_tcp_accept(struct rp_tcp *tcp, struct rp_tcp_listener *listener,
                   struct rp_tcp_connection *connection, const struct rp_tcp_buffers *buffers);
 
@@ -224,7 +228,7 @@ int rp_tcp_accept(struct rp_tcp *tcp, struct rp_tcp_listener *listener,
 int rp_tcp_unlisten(struct rp_tcp *tcp, struct rp_tcp_listener *listener);
 
 /* Copies bytes into the send buffer, and returns how many. RP_EAGAIN: the buffer is full, and
- * RP_TCP_EVENT_WRITABLE follows; RP_EPIPE: the connection was closed here; RP_ENOTCONN: the
+ * RP_TCP_EVENT_WRITABLE follows; RP_EPIPE: you have closed the connection; RP_ENOTCONN: the
  * connection waits at a listener; or the error that ended the connection. */
 int rp_tcp_send(struct rp_tcp_connection *connection, uint64_t now_us, const uint8_t *data,
                 size_t len);

@@ -97,10 +97,12 @@ fn item(block: &str) -> String {
         Some((comment, code)) => (comment_lines(comment), code),
         None => (Vec::new(), block),
     };
-    // The guards of the header are left out.
+    // The guards of the header are left out. The conditions of definitions stay: a reader needs
+    // them to choose among several values.
+    let has_definitions = code.contains("#define RP_");
     let is_guard = |line: &str| {
-        let guards = ["#if", "#endif", "#include", "#define REDPOLL_"];
-        guards.iter().any(|it| line.starts_with(it))
+        let starts = |guards: &[&str]| guards.iter().any(|it| line.starts_with(it));
+        starts(&["#include", "#define REDPOLL_"]) || !has_definitions && starts(&["#if", "#endif"])
     };
     let code: Vec<&str> = code.lines().filter(|line| !is_guard(line)).collect();
     let mut out = String::new();
@@ -176,6 +178,15 @@ mod tests {
             "\n## Time and events\n\n### rp_add\n\nAdds \\<a>.\nRP_ENOMEM: full.\n\n```c\nint rp_add(int a,\n           \
              int b);\n```\n\n### struct rp_x\n\n```c\nstruct rp_x {\n    int a; /* { */\n\n    int b;\n};\n```\n"
         );
+    }
+
+    #[test]
+    fn conditions_of_definitions_stay_and_guards_do_not() {
+        let size = "#ifdef __linux__\n#define RP_SIZE 2\n#else\n#define RP_SIZE 1\n#endif\n";
+        assert_eq!(item(size), format!("\n```c\n{size}```\n"));
+        let guard = "#ifdef __cplusplus\n#endif\n\n#ifndef REDPOLL_H\n#define REDPOLL_H\n";
+        let items: String = blocks(guard).iter().map(|it| item(it)).collect();
+        assert_eq!(items, "");
     }
 
     #[test]

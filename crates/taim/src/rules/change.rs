@@ -39,7 +39,7 @@ pub(super) fn install(place: &Place, is_print: bool) -> Result<String, Failure> 
     if System::read()?.covers(interface, *queue) != [true; 2] {
         let undone = uninstall(place, false);
         let line = format!(
-            "{} accepted the rules but does not show them, so they were removed again{}; see docs/taim.md for rules to add by hand",
+            "{} accepted the rules but does not show them, so they were removed again{}; see docs/taim-linux.md for rules to add by hand",
             firewall.name(),
             undone.map_or_else(
                 |(_, why)| format!(" (this failed: {why})"),
