@@ -123,7 +123,7 @@ def sweep(
     `results` as soon as it is done, so the same call resumes a stopped sweep. Without a file,
     results are kept as long as the `Sweep` exists.
 
-    Without an `executor` the runs are spread over this computer's cores (`jobs` at once). With
+    Without an `executor` the runs are spread over this computer's cores (`jobs` at a time). With
     an executor (`concurrent.futures`), batches of runs go to its workers. If a worker dies, its
     batch is assigned to another one, and no run is kept twice. A `ProcessPoolExecutor` cannot be
     used after a worker has died. It is replaced if `executor` is a function that creates one.

@@ -96,7 +96,7 @@ def tune(
 
     The result of each run is kept in the file `results` as soon as it is done, so the same call
     resumes a stopped search. Without a file, results are lost when the call returns. The runs are
-    spread over this computer's cores (`jobs` at once). `progress` is called with a line for each
+    spread over this computer's cores (`jobs` at a time). `progress` is called with a line for each
     part of the search.
     """
     scenario = scenario if isinstance(scenario, Scenario) else Scenario(scenario)

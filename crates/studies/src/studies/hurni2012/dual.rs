@@ -31,21 +31,21 @@ pub fn figure_8(mac: Mac) -> Figure {
             let quiet = filtered(&mut figure, ALL);
             figure
                 .verdict_of_all(
-                    "number of chain lengths at which \"cctrl + dual\" / unmodified is 1.6 or more",
+                    "number of chain lengths at which \"cctrl + dual\" delivers at least 1.6 times as many segments as unmodified uIP",
                     &beside(&both, &unmodified, &hops),
                     |all| ratios(all).filter(|ratio| *ratio >= DOUBLED).count() as f64,
                 )
                 .judged("doubles");
             figure
                 .verdict_of_all(
-                    "all / \"cctrl + dual\", 2 and 3 hops",
+                    "segments, ratio all / \"cctrl + dual\", 2 and 3 hops",
                     &beside(&all, &both, &[2, 3]),
                     ratio_of_means,
                 )
                 .judged("all-short");
             figure
                 .verdict_of_all(
-                    "all / \"cctrl + dual\", 4 to 6 hops",
+                    "segments, ratio all / \"cctrl + dual\", 4 to 6 hops",
                     &beside(&all, &both, &[4, 5, 6]),
                     ratio_of_means,
                 )
@@ -60,14 +60,14 @@ pub fn figure_8(mac: Mac) -> Figure {
                 .into();
             figure
                 .verdict_of_all(
-                    "\"cctrl + dual\" / unmodified, least ratio at 2 to 6 hops",
+                    "segments, \"cctrl + dual\" / unmodified, least ratio at 2 to 6 hops",
                     &beside(&both, &unmodified, &hops),
                     least,
                 )
                 .judged("consistent");
             figure
                 .verdict_of_all(
-                    "\"cctrl + dual\" / unmodified, greatest ratio at 2 to 6 hops",
+                    "segments, \"cctrl + dual\" / unmodified, greatest ratio at 2 to 6 hops",
                     &beside(&both, &unmodified, &hops),
                     greatest,
                 )
@@ -76,7 +76,7 @@ pub fn figure_8(mac: Mac) -> Figure {
                 .cause(LINKS, &shown);
             figure
                 .verdict_of_all(
-                    "dual / unmodified",
+                    "segments, ratio dual / unmodified",
                     &beside(&dual, &unmodified, &hops),
                     ratio_of_means,
                 )
@@ -90,19 +90,23 @@ pub fn figure_8(mac: Mac) -> Figure {
             let shown = [sent_again, sent_once].concat();
             figure
                 .verdict_of_all(
-                    "dual / unmodified",
+                    "segments, ratio dual / unmodified",
                     &beside(&dual, &unmodified, &hops),
                     ratio_of_means,
                 )
                 .judged("dual-helps")
                 .cause(RETRIES, &shown);
             figure
-                .verdict_of_all("all / dual", &beside(&all, &dual, &hops), ratio_of_means)
+                .verdict_of_all(
+                    "segments, ratio all / dual",
+                    &beside(&all, &dual, &hops),
+                    ratio_of_means,
+                )
                 .judged("all-over-dual")
                 .cause(RETRIES, &shown);
             figure
                 .verdict_of_all(
-                    "all / \"cctrl + dual\"",
+                    "segments, ratio all / \"cctrl + dual\"",
                     &beside(&all, &both, &hops),
                     ratio_of_means,
                 )
@@ -111,9 +115,13 @@ pub fn figure_8(mac: Mac) -> Figure {
         }
         _ => {
             for (what, line, id) in [
-                ("dual / unmodified", &dual, "dual-below"),
-                ("\"cctrl + dual\" / unmodified", &both, "cctrl-dual-below"),
-                ("all / unmodified", &all, "all-below"),
+                ("segments, ratio dual / unmodified", &dual, "dual-below"),
+                (
+                    "segments, ratio \"cctrl + dual\" / unmodified",
+                    &both,
+                    "cctrl-dual-below",
+                ),
+                ("segments, ratio all / unmodified", &all, "all-below"),
             ] {
                 figure
                     .verdict_of_all(what, &beside(line, &unmodified, &hops), ratio_of_means)

@@ -36,7 +36,7 @@ pub fn figure_7(mac: Mac) -> Figure {
         let sent = aside(&mut figure, "cctrl", COPIES, case, copies);
         figure
             .verdict_of_all(
-                "cctrl / unmodified",
+                "radio-on time per segment, ratio cctrl / unmodified",
                 &beside(&cctrl, &unmodified, &HOPS),
                 ratio_of_means,
             )
@@ -45,7 +45,7 @@ pub fn figure_7(mac: Mac) -> Figure {
     } else if mac != LPP {
         figure
             .verdict_of_all(
-                "cctrl / unmodified",
+                "radio-on time per segment, ratio cctrl / unmodified",
                 &beside(&cctrl, &unmodified, &HOPS),
                 ratio_of_means,
             )
@@ -53,7 +53,7 @@ pub fn figure_7(mac: Mac) -> Figure {
     }
     figure
         .verdict_of_all(
-            "\"cctrl + activity\" / cctrl",
+            "radio-on time per segment, ratio \"cctrl + activity\" / cctrl",
             &beside(&activity, &cctrl, &HOPS),
             ratio_of_means,
         )
@@ -61,7 +61,7 @@ pub fn figure_7(mac: Mac) -> Figure {
     if mac != NULLMAC {
         figure
             .ratio(
-                "unmodified, 6 hops / 2 hops",
+                "unmodified uIP: radio-on time per segment, ratio 6 hops / 2 hops",
                 unmodified.at(6),
                 unmodified.at(2),
             )

@@ -56,119 +56,119 @@ struct Ratio {
 
 const RATIOS: [Ratio; 17] = [
     Ratio {
-        what: "NullMAC, cctrl / unmodified",
+        what: "NullMAC: segments, ratio cctrl / unmodified",
         mac: NULLMAC,
         of: [CCTRL, UNMODIFIED],
         paper: Some(1.4251),
         id: "nullmac-cctrl",
     },
     Ratio {
-        what: "NullMAC, all / unmodified",
+        what: "NullMAC: segments, ratio all / unmodified",
         mac: NULLMAC,
         of: [ALL, UNMODIFIED],
         paper: Some(1.84),
         id: "nullmac-all",
     },
     Ratio {
-        what: "NullMAC, \"cctrl + dual\" / cctrl",
+        what: "NullMAC: segments, ratio \"cctrl + dual\" / cctrl",
         mac: NULLMAC,
         of: [CCTRL_DUAL, CCTRL],
         paper: None,
         id: "nullmac-dual-over-cctrl",
     },
     Ratio {
-        what: "NullMAC, all / \"cctrl + dual\"",
+        what: "NullMAC: segments, ratio all / \"cctrl + dual\"",
         mac: NULLMAC,
         of: [ALL, CCTRL_DUAL],
         paper: None,
         id: "nullmac-all-best",
     },
     Ratio {
-        what: "X-MAC, cctrl / unmodified",
+        what: "X-MAC: segments, ratio cctrl / unmodified",
         mac: XMAC,
         of: [CCTRL, UNMODIFIED],
         paper: None,
         id: "xmac-cctrl",
     },
     Ratio {
-        what: "X-MAC, \"cctrl + dual\" / unmodified",
+        what: "X-MAC: segments, ratio \"cctrl + dual\" / unmodified",
         mac: XMAC,
         of: [CCTRL_DUAL, UNMODIFIED],
         paper: Some(1.17),
         id: "xmac-cctrl-dual",
     },
     Ratio {
-        what: "X-MAC, \"cctrl + dual\" / \"cctrl + activity\"",
+        what: "X-MAC: segments, ratio \"cctrl + dual\" / \"cctrl + activity\"",
         mac: XMAC,
         of: [CCTRL_DUAL, ACTIVITY],
         paper: None,
         id: "xmac-over-activity",
     },
     Ratio {
-        what: "X-MAC, \"cctrl + dual\" / dual",
+        what: "X-MAC: segments, ratio \"cctrl + dual\" / dual",
         mac: XMAC,
         of: [CCTRL_DUAL, DUAL],
         paper: None,
         id: "xmac-over-dual",
     },
     Ratio {
-        what: "X-MAC, all / \"cctrl + dual\"",
+        what: "X-MAC: segments, ratio all / \"cctrl + dual\"",
         mac: XMAC,
         of: [ALL, CCTRL_DUAL],
         paper: None,
         id: "xmac-all-similar",
     },
     Ratio {
-        what: "ContikiMAC, cctrl / unmodified",
+        what: "ContikiMAC: segments, ratio cctrl / unmodified",
         mac: CONTIKIMAC,
         of: [CCTRL, UNMODIFIED],
         paper: None,
         id: "contikimac-cctrl",
     },
     Ratio {
-        what: "ContikiMAC, \"cctrl + activity\" / unmodified",
+        what: "ContikiMAC: segments, ratio \"cctrl + activity\" / unmodified",
         mac: CONTIKIMAC,
         of: [ACTIVITY, UNMODIFIED],
         paper: None,
         id: "contikimac-activity",
     },
     Ratio {
-        what: "ContikiMAC, dual / unmodified",
+        what: "ContikiMAC: segments, ratio dual / unmodified",
         mac: CONTIKIMAC,
         of: [DUAL, UNMODIFIED],
         paper: None,
         id: "contikimac-dual",
     },
     Ratio {
-        what: "ContikiMAC, \"cctrl + dual\" / unmodified",
+        what: "ContikiMAC: segments, ratio \"cctrl + dual\" / unmodified",
         mac: CONTIKIMAC,
         of: [CCTRL_DUAL, UNMODIFIED],
         paper: None,
         id: "contikimac-cctrl-dual",
     },
     Ratio {
-        what: "ContikiMAC, all / unmodified",
+        what: "ContikiMAC: segments, ratio all / unmodified",
         mac: CONTIKIMAC,
         of: [ALL, UNMODIFIED],
         paper: None,
         id: "contikimac-all",
     },
     Ratio {
-        what: "LPP, cctrl / unmodified",
+        what: "LPP: segments, ratio cctrl / unmodified",
         mac: LPP,
         of: [CCTRL, UNMODIFIED],
         paper: None,
         id: "lpp-cctrl",
     },
     Ratio {
-        what: "LPP, all / unmodified",
+        what: "LPP: segments, ratio all / unmodified",
         mac: LPP,
         of: [ALL, UNMODIFIED],
         paper: Some(1.40),
         id: "lpp-all",
     },
     Ratio {
-        what: "LPP, all / \"cctrl + dual\"",
+        what: "LPP: segments, ratio all / \"cctrl + dual\"",
         mac: LPP,
         of: [ALL, CCTRL_DUAL],
         paper: None,
@@ -223,7 +223,7 @@ pub fn figure_9() -> Figure {
     let (x, contiki) = (means.of(XMAC, CCTRL_DUAL), means.of(CONTIKIMAC, UNMODIFIED));
     figure
         .ratio(
-            "X-MAC with \"cctrl + dual\" / ContikiMAC with unmodified uIP",
+            "segments, ratio X-MAC with \"cctrl + dual\" / ContikiMAC with unmodified uIP",
             x,
             contiki,
         )
@@ -302,7 +302,7 @@ pub fn figure_10() -> Figure {
     let of = |mac, variant| means.of(mac, variant);
     ratio(
         &mut figure,
-        "NullMAC, all / unmodified",
+        "NullMAC: radio-on time per segment, ratio all / unmodified",
         best,
         of(NULLMAC, UNMODIFIED),
         "nullmac-profits",
@@ -314,7 +314,7 @@ pub fn figure_10() -> Figure {
     let all: Vec<Handle> = std::iter::once(best).chain(others).collect();
     figure
         .verdict_of_all(
-            "radio-on time per segment, NullMAC with \"all\" / least value of the other MACs",
+            "radio-on time per segment, ratio NullMAC with \"all\" / least value of the other MACs",
             &all,
             |all| all[0] / all[1..].iter().copied().fold(f64::INFINITY, f64::min),
         )
@@ -322,28 +322,28 @@ pub fn figure_10() -> Figure {
         .cause(AWAKE, &shares);
     ratio(
         &mut figure,
-        "X-MAC, \"cctrl + dual\" / unmodified",
+        "X-MAC: radio-on time per segment, ratio \"cctrl + dual\" / unmodified",
         of(XMAC, CCTRL_DUAL),
         of(XMAC, UNMODIFIED),
         "xmac-improves",
     );
     ratio(
         &mut figure,
-        "LPP / X-MAC, unmodified",
+        "unmodified uIP: radio-on time per segment, ratio LPP / X-MAC",
         of(LPP, UNMODIFIED),
         of(XMAC, UNMODIFIED),
         "lpp-like-xmac",
     );
     ratio(
         &mut figure,
-        "ContikiMAC, cctrl / unmodified",
+        "ContikiMAC: radio-on time per segment, ratio cctrl / unmodified",
         of(CONTIKIMAC, CCTRL),
         of(CONTIKIMAC, UNMODIFIED),
         "contikimac-cctrl-worse",
     );
     ratio(
         &mut figure,
-        "ContikiMAC, all / unmodified",
+        "ContikiMAC: radio-on time per segment, ratio all / unmodified",
         of(CONTIKIMAC, ALL),
         of(CONTIKIMAC, UNMODIFIED),
         "contikimac-all-worse",

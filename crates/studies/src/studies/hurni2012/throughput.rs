@@ -89,7 +89,7 @@ fn nullmac(figure: &mut Figure, it: &Lines) {
     ];
     figure
         .verdict_of_all(
-            "cctrl / unmodified, 5 and 6 hops",
+            "segments, ratio cctrl / unmodified, 5 and 6 hops",
             &beside(&it.cctrl, &it.unmodified, &[5, 6]),
             ratio_of_means,
         )
@@ -97,7 +97,7 @@ fn nullmac(figure: &mut Figure, it: &Lines) {
         .cause(LINKS, &shown);
     figure
         .verdict_of_all(
-            "cctrl / unmodified, 2 to 4 hops",
+            "segments, ratio cctrl / unmodified, 2 to 4 hops",
             &beside(&it.cctrl, &it.unmodified, &[2, 3, 4]),
             ratio_of_means,
         )
@@ -119,7 +119,7 @@ fn xmac(figure: &mut Figure, it: &Lines) {
     ];
     figure
         .verdict_of_all(
-            "cctrl / unmodified",
+            "segments, ratio cctrl / unmodified",
             &beside(&it.cctrl, &it.unmodified, &HOPS),
             ratio_of_means,
         )
@@ -129,7 +129,7 @@ fn xmac(figure: &mut Figure, it: &Lines) {
     with_activity(figure, it, &[4, 5, 6], "activity-long", LINKS, &shown);
     figure
         .verdict_of_all(
-            "\"cctrl + activity\" / unmodified, 5 and 6 hops",
+            "segments, ratio \"cctrl + activity\" / unmodified, 5 and 6 hops",
             &beside(&it.activity, &it.unmodified, &[5, 6]),
             ratio_of_means,
         )
@@ -146,7 +146,7 @@ fn contikimac(figure: &mut Figure, it: &Lines) {
     let hasty = aside(figure, series, SEGMENTS, case, segments);
     figure
         .verdict_of_all(
-            "cctrl / unmodified",
+            "segments, ratio cctrl / unmodified",
             &beside(&it.cctrl, &it.unmodified, &HOPS),
             ratio_of_means,
         )
@@ -157,7 +157,7 @@ fn contikimac(figure: &mut Figure, it: &Lines) {
         );
     figure
         .verdict_of_all(
-            "\"cctrl + activity\" / unmodified",
+            "segments, ratio \"cctrl + activity\" / unmodified",
             &beside(&it.activity, &it.unmodified, &HOPS),
             ratio_of_means,
         )
@@ -165,7 +165,7 @@ fn contikimac(figure: &mut Figure, it: &Lines) {
         .cause(IDLE_CACHE, &[earlier.at(2), earlier.at(4), earlier.at(6)]);
     figure
         .verdict_of_all(
-            "\"cctrl + activity\" / cctrl, 2 to 4 hops",
+            "segments, ratio \"cctrl + activity\" / cctrl, 2 to 4 hops",
             &beside(&it.activity, &it.cctrl, &[2, 3, 4]),
             ratio_of_means,
         )
@@ -191,7 +191,7 @@ fn lpp(figure: &mut Figure, it: &Lines) {
     ];
     figure
         .verdict_of_all(
-            "cctrl / unmodified",
+            "segments, ratio cctrl / unmodified",
             &beside(&it.cctrl, &it.unmodified, &HOPS),
             ratio_of_means,
         )
@@ -199,7 +199,7 @@ fn lpp(figure: &mut Figure, it: &Lines) {
         .cause(RETRIES, &shown);
     figure
         .verdict_of_all(
-            "\"cctrl + activity\" / cctrl, least ratio at 2 to 6 hops",
+            "segments, \"cctrl + activity\" / cctrl, least ratio at 2 to 6 hops",
             &beside(&it.activity, &it.cctrl, &HOPS),
             least,
         )
@@ -217,8 +217,8 @@ fn with_activity(
     shown: &[Handle],
 ) {
     let what = match hops.len() {
-        2 => "\"cctrl + activity\" / cctrl, 2 and 3 hops",
-        _ => "\"cctrl + activity\" / cctrl, 4 to 6 hops",
+        2 => "segments, ratio \"cctrl + activity\" / cctrl, 2 and 3 hops",
+        _ => "segments, ratio \"cctrl + activity\" / cctrl, 4 to 6 hops",
     };
     figure
         .verdict_of_all(what, &beside(&it.activity, &it.cctrl, hops), ratio_of_means)
@@ -276,33 +276,37 @@ pub fn figure_6e() -> Figure {
     };
     figure
         .verdict_of_all(
-            "NullMAC / the best of the other MACs, least ratio at 2 to 6 hops",
+            "segments, NullMAC / the best of the other MACs, least ratio at 2 to 6 hops",
             &each,
             move |all| over_best(all).into_iter().fold(f64::INFINITY, f64::min),
         )
         .judged("nullmac-least");
     figure
         .verdict_of_all(
-            "NullMAC / the best of the other MACs, greatest ratio at 2 to 6 hops",
+            "segments, NullMAC / the best of the other MACs, greatest ratio at 2 to 6 hops",
             &each,
             move |all| over_best(all).into_iter().fold(0.0, f64::max),
         )
         .judged("nullmac-greatest");
     let [_, x, contiki, lpp] = &lines;
     figure
-        .verdict_of_all("LPP / X-MAC", &beside(lpp, x, &all), ratio_of_means)
+        .verdict_of_all(
+            "segments, ratio LPP / X-MAC",
+            &beside(lpp, x, &all),
+            ratio_of_means,
+        )
         .judged("lpp-behind-xmac")
         .cause(LINKS, &beside(lpp, x, &[2, 4, 6]));
     figure
         .verdict_of_all(
-            "LPP / ContikiMAC",
+            "segments, ratio LPP / ContikiMAC",
             &beside(lpp, contiki, &all),
             ratio_of_means,
         )
         .judged("lpp-behind-contikimac");
     figure
         .verdict_of_all(
-            "ContikiMAC / X-MAC",
+            "segments, ratio ContikiMAC / X-MAC",
             &beside(contiki, x, &all),
             ratio_of_means,
         )

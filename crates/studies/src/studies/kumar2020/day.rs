@@ -202,7 +202,7 @@ fn beyond(figure: &mut Figure) {
         (
             "beyond, one hour at night, window of two segments",
             "Redpoll's node, one hour at night, window of two segments: radio duty cycle, \
-             TCP / CoAP",
+             ratio TCP / CoAP",
             two_segments(day_of_both()),
         ),
     ];

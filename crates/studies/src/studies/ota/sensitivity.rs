@@ -38,7 +38,7 @@ const LINK: [Setting; 9] = [
         &[("mac.be_by_queue", "true")],
     ),
     (
-        "all fragments of a datagram after one backoff, against IEEE 802.15.4",
+        "all fragments of a datagram after one backoff, which violates IEEE 802.15.4",
         &[("lowpan.fragment_burst", "true")],
     ),
 ];
