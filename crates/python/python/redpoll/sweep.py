@@ -129,7 +129,7 @@ def sweep(
     used after a worker has died. It is replaced if `executor` is a function that creates one.
 
     `progress` is called with the number of finished runs and of all runs. If the oracle finds a
-    fault, the sweep warns (`OracleWarning`) and counts the run in `objections`.
+    violation, the sweep warns (`OracleWarning`) and counts the run in `objections`.
     """
     scenario = scenario if isinstance(scenario, Scenario) else Scenario(scenario)
     _refuse_congestion(scenario)
