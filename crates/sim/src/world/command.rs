@@ -84,7 +84,10 @@ pub enum Refusal {
         "got {0} as the share of time in which the interferer transmits; allowed: 0.01 to 0.99"
     )]
     Busy(f64),
-    #[error("not a possible position or range; allowed: positions from -1,000,000 to 1,000,000 m, ranges from 0.1 to 1,000,000 m")]
+    #[error(
+        "not a possible position or range; allowed: positions from -1,000,000 to 1,000,000 m, \
+         ranges from 0.1 to 1,000,000 m"
+    )]
     Place,
     /// The transfer has no bytes or too many bytes, or both its ends are the same node.
     #[error("not a possible transfer; allowed: 1 byte to 4 GiB, between two different nodes")]
