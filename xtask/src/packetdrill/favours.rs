@@ -49,7 +49,7 @@ pub const FAVOURS: [Favour; 6] = [
     },
     Favour {
         name: "immediate ACKs",
-        reason: "The library acknowledges every segment at once (`ack_every=1`), as Linux does \
+        reason: "The library acknowledges every segment immediately (`ack_every=1`), as Linux does \
                  at the start of a connection. RFC 5681 §4.2 asks for an ACK for at least \
                  every second full-sized segment, so more ACKs are permitted.",
         apply: at_once,
