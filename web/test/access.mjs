@@ -12,7 +12,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { check, end, isAccessible, open, options, serve, shot, start, test, until, value } from "./chrome.mjs";
 
-const program = options[0];
+const program = path.resolve(options[0]);
 const short = options.includes("--short");
 const book = value("--book");
 const WIDTHS = short ? [390] : [390, 768, 1440];

@@ -14,7 +14,7 @@ import { gzipSync } from "node:zlib";
 import { check, end, isAccessible, judge as judgeOn, open as openPage, options, serve, shot, test, until, value } from "./chrome.mjs";
 
 const folder = options[0];
-const [program, digests] = [value("--program"), value("--digests")];
+const [program, digests] = [value("--program") && path.resolve(value("--program")), value("--digests")];
 
 const origin = await serve(folder);
 const open = (query = "", settings = {}) => openPage(`${origin}/${query}`, settings);

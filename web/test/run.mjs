@@ -10,7 +10,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { check, children, end, judge, open, options, shot, start as startProgram, test, until } from "./chrome.mjs";
 
-const program = options[0];
+const program = path.resolve(options[0]);
 const short = options.includes("--short");
 const start = (...args) => startProgram(program, ...args);
 
