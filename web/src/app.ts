@@ -132,7 +132,7 @@ export class App {
     };
     requestAnimationFrame(picture);
     // For tests and for inspection in the browser's console.
-    Object.assign(window, { redpoll: { delayMs: () => this.delayMs(), store: this.store, playhead: this.playhead, map: this.map, selection: this.selection } });
+    Object.assign(window, { redpoll: { delayMs: () => this.delayMs(), store: this.store, playhead: this.playhead, map: this.map, selection: this.selection, goodput: this.panels.flowCharts.goodput } });
   }
 
   private keys(): Key[] {

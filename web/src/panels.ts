@@ -29,7 +29,7 @@ export class Panels {
   private flowList = h("div", { class: "list", role: "listbox", "aria-label": "Connections" });
   private flowEmpty = h("p", { class: "muted pad" });
   private flowRows = new Map<number, HTMLElement>();
-  private flowCharts: FlowCharts;
+  readonly flowCharts: FlowCharts;
   private nodeList = h("div", { class: "list tall", role: "listbox", "aria-label": "Nodes" });
   private nodeView = h("div", { class: "node-view" });
   private nodeTitle = h("h2", {});

@@ -19,7 +19,7 @@ export class FlowCharts {
   private sequence: Plot;
   private window: Plot;
   private rtt: Plot;
-  private goodput: Plot;
+  readonly goodput: Plot;
 
   constructor(private theme: Theme) {
     this.sequence = new Plot(
@@ -98,7 +98,9 @@ export class FlowCharts {
     this.sequence.set([acks.map(([t]) => t), acks.map(([, ack]) => ack)], from / 1e6, to / 1e6);
     this.window.set(this.windows(samples, byOpener, from, to), from / 1e6, to / 1e6);
     this.rtt.set(roundTrips(samples, to), from / 1e6, to / 1e6);
-    this.goodput.set(rates(acks, from, to), from / 1e6, to / 1e6);
+    // The mean at the left edge needs the acknowledgements of the 2 s left of it.
+    const earlier = this.acks(byOpener, from - GOODPUT_US, to);
+    this.goodput.set(rates(earlier, from, to), from / 1e6, to / 1e6);
     const state = flow.ends[sender].last()?.state ?? flow.ends[1 - sender]?.last()?.state;
     const [a, b] = byOpener ? [flow.info.a, flow.info.b] : [flow.info.b, flow.info.a];
     setText(

@@ -53,6 +53,11 @@ export class Plot {
     theme.onChange(() => this.rebuild());
   }
 
+  /** The data of the plot: the times in seconds, then the values of each line. */
+  get shown(): Data {
+    return this.data;
+  }
+
   /** Shows the data between two moments, in seconds. */
   set(data: Data, from: number, to: number): void {
     this.data = data;
