@@ -79,6 +79,6 @@ said=$(timeout 300 qemu-system-arm -machine virt -cpu cortex-a15 -m 256 -nograph
     -kernel "$folder"/kernel/boot/vmlinuz-* -initrd "$folder/initrd" -append "console=ttyAMA0 quiet panic=-1" </dev/null)
 echo "$said" | grep -aE 'redpoll-taim: |Vm' || { echo "$said" | tail -n 20; exit 1; }
 used=$(echo "$said" | tr -d '\r' | sed -n 's/^VmRSS:[^0-9]*\([0-9]*\) kB.*/\1/p')
-[ -n "$used" ] || { echo "armv7-memory: the program does not run" >&2; exit 1; }
+[ -n "$used" ] || { echo "armv7-memory: redpoll-taim does not run in the emulator; the lines above are its log" >&2; exit 1; }
 echo "armv7-memory: redpoll-taim uses $used kB without flows (at most $max_kb)"
 [ "$used" -le $max_kb ]

@@ -48,7 +48,10 @@ def main():
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
     parser.add_argument("--program", default=str(ROOT / "target/release/redpoll"))
     options = parser.parse_args()
-    print("| channel | hops | nodes | median | quartiles | worst | loss |")
+    print(
+        "| channel | hops to the border router | number of nodes | median goodput, kb/s "
+        "| quartiles of goodput, kb/s | worst goodput, kb/s | segments lost |"
+    )
     print("| --- | --- | --- | --- | --- | --- | --- |")
     for channel in options.channel:
         settings = {

@@ -281,7 +281,7 @@ def inside(options):
 
 
 def arrived(found, model):
-    """Percentage of the packets that arrived; upstream, only the model has their number."""
+    """Returns the percentage of the packets that arrived. Upstream, only the model counts those sent."""
     return 100 * sum(found["delivered"]) / sum(found.get("made", model["made"]))
 
 
@@ -312,9 +312,11 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--way", choices=["up", "down", "both"], default="both")
-    parser.add_argument("--minutes", type=int, default=10, help="minutes of traffic (10)")
-    parser.add_argument("--load", type=int, default=60, help="packets per minute and node (60)")
-    parser.add_argument("--window", default="40 B", help="window of BLIP's TCP (40 B)")
+    parser.add_argument("--minutes", type=int, default=10, help="minutes of traffic (default: 10)")
+    parser.add_argument(
+        "--load", type=int, default=60, help="packets per minute of each node (default: 60)"
+    )
+    parser.add_argument("--window", default="40 B", help="window of BLIP's TCP (default: 40 B)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", help="write the results to this file")
     parser.add_argument("--program", default=str(ROOT / "target/release/redpoll"))

@@ -5,8 +5,9 @@ set -eu
 
 folder=$1
 root=$(cd "$(dirname "$0")/.." && pwd)
-if ! python3 -c 'import sys, venv; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then
-    echo "skipped: Python 3.10 or later with venv (apt-get install python3-venv)"
+# The tests need pandas 3, which needs Python 3.11.
+if ! python3 -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+    echo "skipped: the tests of the Python package: Python 3.11 or later with venv is missing (apt-get install python3-venv)"
     if [ -n "${REDPOLL_SKIPPED:-}" ]; then echo "pythontest: no Python" >>"$REDPOLL_SKIPPED"; fi
     exit 0
 fi

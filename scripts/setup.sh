@@ -39,7 +39,7 @@ apt_install() {
     if [ -z "$updated" ]; then
         say "apt-get update"
         as_root apt-get -o DPkg::Lock::Timeout=300 update -qq ||
-            say "apt-get update failed; trying with the lists as they are"
+            say "apt-get update failed; continuing with the present package lists"
         updated=yes
     fi
     say "apt-get install $*"
@@ -72,19 +72,19 @@ get_rust() {
         rustup toolchain install stable --profile minimal --component rustfmt,clippy --no-self-update
     else
         have curl || have wget || apt_install curl ca-certificates ||
-            say "neither curl nor wget is installed to fetch it. To get it: sudo apt-get install curl"
-        say "installing it for this user with rustup (into ${CARGO_HOME:-$HOME/.cargo}; no shell profile is changed)"
+            say "Rust cannot be fetched: neither curl nor wget is installed. To get one: sudo apt-get install curl"
+        say "installing Rust for this user with rustup (into ${CARGO_HOME:-$HOME/.cargo}; no shell profile is changed)"
         installer=$(mktemp)
         if { fetch https://sh.rustup.rs "$installer" || fetch https://static.rust-lang.org/rustup/rustup-init.sh "$installer"; } &&
             sh "$installer" -y -q --no-modify-path --profile minimal --component rustfmt,clippy >/dev/null; then :; else
-            say "rustup could not be installed"
+            say "rustup could not be fetched or installed"
         fi
         rm -f "$installer"
     fi
     . scripts/env.sh
     rust_is_recent && return 0
 
-    say "trying the distribution's Rust"
+    say "installing the distribution's Rust instead"
     # Debian's stable release has a recent compiler for its browsers; elsewhere
     # the ordinary packages may be recent enough.
     apt_install rustc-web cargo-web rustfmt-web rust-web-clippy rust-web-src ||
@@ -103,7 +103,7 @@ get_rustups_thumb() {
     have rustup || return 1
     say "rustup target add thumbv6m-none-eabi"
     rustup target add thumbv6m-none-eabi 2>/dev/null && return 0
-    say "rustup does not have it here"
+    say "rustup could not add the target thumbv6m-none-eabi"
     return 1
 }
 
@@ -137,7 +137,7 @@ get_more_targets() {
     for target in thumbv7em-none-eabi thumbv7em-none-eabihf riscv32imac-unknown-none-elf "$@"; do
         rustup target list --installed 2>/dev/null | grep -qx "$target" && continue
         say "rustup target add $target"
-        rustup target add "$target" 2>/dev/null || say "rustup does not have it here"
+        rustup target add "$target" 2>/dev/null || say "rustup could not add the target $target"
     done
 }
 
@@ -180,12 +180,12 @@ get_c_for_thumb() {
 if ! have cc; then
     say "a C linker is missing"
     apt_install build-essential && have cc || {
-        say "nothing can be built without one. To get it: sudo apt-get install build-essential curl"
+        say "nothing can be built without a C linker. To get it: sudo apt-get install build-essential curl"
         exit 1
     }
 fi
 rust_is_recent || get_rust || {
-    say "there is no Rust 1.$RUST_MINOR or later and it could not be installed: see https://rustup.rs,"
+    say "Rust 1.$RUST_MINOR or later is missing and could not be installed. To get it: https://rustup.rs,"
     say "or on Debian: sudo apt-get install rustc-web cargo-web"
     exit 1
 }
@@ -253,7 +253,7 @@ if [ "$purpose" = test ]; then
         for component in rustfmt clippy; do
             rustup component list --installed 2>/dev/null | grep -q "^$component" && continue
             say "rustup component add $component"
-            rustup component add "$component" || say "no $component: its check will fail"
+            rustup component add "$component" || say "no $component: the check with it will fail"
         done
     else
         have cargo-fmt || need cargo-fmt rustfmt-web "the check of the code's format"
@@ -312,7 +312,7 @@ fi
 get_venv() {
     have python3 || return
     python3 -c 'import ensurepip' 2>/dev/null && return
-    say "Python cannot make environments (the tests of the Python package, and tools)"
+    say "Python's module venv is missing (the tests of the Python package, and tools)"
     apt_install python3-venv
 }
 
@@ -327,8 +327,8 @@ get_python_packages() {
         "$environment/bin/pip" install --quiet --disable-pip-version-check $packages &&
         printf '%s\n' "$packages" >"$environment/packages" && return 0
     rm -rf "$environment"
-    say "skipped: the tests of the Python package. To run them: Python 3.11 or later with venv, access to pypi.org," \
-        "and scripts/setup.sh test"
+    say "skipped: the tests of the Python package. They need Python 3.11 or later with venv, and access to pypi.org." \
+        "To run them: scripts/setup.sh test, then cargo xtask python"
     return 1
 }
 
@@ -430,7 +430,7 @@ fi
 if [ "$purpose" = validate ] && [ ! -e /usr/include/ns3/lr-wpan-mac.h ]; then
     say "ns-3 is missing (an independent radio and MAC for comparison)"
     if ! apt_install libns3-dev; then
-        say "no ns-3: skipped: the comparison with it. To get it: sudo apt-get install libns3-dev"
+        say "no ns-3: skipped: the comparison with ns-3. To get it: sudo apt-get install libns3-dev"
         missing_for_good="$missing_for_good ns-3"
     fi
     have c++ || need c++ g++ "building the programs that use ns-3"
@@ -456,7 +456,7 @@ get_linux_targets() {
     for target in x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu armv7-unknown-linux-gnueabihf; do
         rustup target list --installed 2>/dev/null | grep -qx "$target" && continue
         say "rustup target add $target"
-        rustup target add "$target" 2>/dev/null || say "rustup does not have it here"
+        rustup target add "$target" 2>/dev/null || say "rustup could not add the target $target"
     done
 }
 
@@ -536,7 +536,7 @@ unpack_peer() {
     name=$1 archive=$2 checksum=$3
     shift 3
     if ! printf '%s  %s\n' "$checksum" "$archive" | sha256sum --check --status; then
-        say "$archive has another SHA-256 than expected"
+        say "deleted $archive: its SHA-256 is not the expected one"
         rm -f "$archive"
         return 1
     fi
@@ -590,7 +590,8 @@ if [ "$purpose" = bench ] || [ "$purpose" = test ]; then
     for peer in $peers; do
         [ -d "target/peers/$peer" ] && continue
         if ! "get_$peer"; then
-            say "no $peer: skipped: the benchmarks and tests with it. To get it: run this again with access to the network"
+            say "no $peer: skipped: the benchmarks and tests with $peer." \
+                "To get it: scripts/setup.sh $purpose, with access to the network"
             missing_for_good="$missing_for_good $peer"
         fi
     done
@@ -614,7 +615,8 @@ rcp=target/peers/rcp/examples/apps/ncp/ot-rcp
 if [ "$purpose" = rcp ] && [ ! -x $rcp ]; then
     mkdir -p target/peers
     if ! get_rcp || [ ! -x $rcp ]; then
-        say "no ot-rcp: skipped: the test with OpenThread's co-processor"
+        say "no ot-rcp: skipped: the test with OpenThread's co-processor." \
+            "To get it: scripts/setup.sh rcp, with CMake, a C++ compiler, Python and access to the network"
         missing_for_good="$missing_for_good ot-rcp"
     fi
 fi
@@ -635,7 +637,8 @@ thread=target/thread/openthread.so
 if [ "$purpose" = thread ]; then
     mkdir -p target/peers
     if ! get_thread || [ ! -f $thread ]; then
-        say "no openthread.so: skipped: nodes of OpenThread"
+        say "no openthread.so: skipped: nodes of OpenThread." \
+            "To get it: scripts/setup.sh thread, with CMake, a C++ compiler, Python and access to the network"
         missing_for_good="$missing_for_good openthread.so"
     fi
 fi

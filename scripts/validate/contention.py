@@ -153,7 +153,7 @@ def main():
         "--assessment",
         choices=["whole", "end"],
         default="whole",
-        help="an assessment detects frames during all of it, or only at its end, as in ns-3",
+        help="an assessment detects frames during its whole time, or only at its end, as in ns-3",
     )
     parser.add_argument(
         "--begin",
@@ -170,7 +170,7 @@ def main():
         "--acknowledgments",
         choices=["ordinary", "safe"],
         default="ordinary",
-        help="safe: they arrive even if other frames overlap them",
+        help="safe: acknowledgments arrive even if other frames overlap them",
     )
     parser.add_argument("--bytes", type=int, default=100, help="length of a frame, FCS included")
     parser.add_argument("--retries", type=int, default=3)

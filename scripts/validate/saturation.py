@@ -67,7 +67,7 @@ def nobody():
 
 
 def back_off(senders, since, mass=1.0, nb=0, least=0):
-    """Adds senders that started a backoff with this NB at slot `since`."""
+    """Adds senders that start a backoff with this NB at slot `since`."""
     for periods in range(WINDOWS[nb]):
         senders[nb][since + max(periods * PERIOD, least)] += mass / WINDOWS[nb]
     return senders
@@ -116,13 +116,15 @@ class Group:
         self.later = list(accumulate(reversed(self.assess)))[::-1]
 
     def around(self, slot):
-        """Returns the mass that joins an assessment in this slot, by slot, and the later mass."""
+        """Returns the mass of the senders that join an assessment in this slot, for each of the
+        vulnerable slots, and the mass of the senders that assess the channel later."""
         last = slot + len(VULNERABLE) - 1
         joins = [s * self.assess[slot + i] for i, s in enumerate(VULNERABLE)]
         return joins, self.later[last] - self.assess[last] / 2
 
     def seen_from(self, weights):
-        """Returns the senders too late to join an assessment, whose slots have these weights."""
+        """Returns the senders that assess the channel too late to join an assessment; `weights` are
+        the weights of that assessment's slots."""
         seen = nobody()
         until = max((slot + 1 for slot, weight in enumerate(weights) if weight > 1e-9), default=0)
         weights = weights[:until]
@@ -232,7 +234,8 @@ class Saturation:
         return chance, groups
 
     def gap(self, late):
-        """Returns the mass that assesses the gap before an ACK, by slot, and the rest."""
+        """Returns the mass of the senders that assess the channel in each slot of the gap before an
+        ACK, and the other senders."""
         for _ in range(self.until_end):
             busy(late, 1.0)
             advance(late)
@@ -293,7 +296,7 @@ class Saturation:
             if abs(per_second - before) < 1e-5 * per_second:
                 return per_second, lost
             before = per_second
-        raise SystemExit("saturation.py: no fixed point after 100 cycles")
+        raise SystemExit("saturation.py: the throughput still changes after 100 cycles")
 
 
 def main():

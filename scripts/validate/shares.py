@@ -216,22 +216,22 @@ def least_time(need, conflicts):
                 inverse[i] = [x - column[i] * p for x, p in zip(inverse[i], pivot)]
                 level[i] = max(0.0, level[i] - column[i] * step)
         inverse[leave], level[leave] = pivot, step
-    raise RuntimeError("no solution after 20,000 steps")
+    raise RuntimeError("the simplex method has found no solution in 20,000 steps")
 
 
 def bound_kbps(mesh, paths, weights, activity="exchange", per_ack=2):
-    """Goodput of each flow if their goodputs are proportional to `weights`."""
+    """Returns the goodput of each flow if the goodputs are proportional to `weights`."""
     need = demands(paths, weights, activity, per_ack)
     keys = list(need)
     conflicts = Conflicts(len(keys), lambda a, b: mesh.conflict(keys[a], keys[b]))
     total, lower = least_time([need[key] for key in keys], conflicts)
     if total - lower > 1e-7 * total:
-        raise RuntimeError(f"the bounds do not meet: {lower} and {total}")
+        raise RuntimeError(f"the least time is not exact: it is between {lower} and {total}")
     return [8_000 * PAYLOAD_BYTES * float(weight) / total for weight in weights]
 
 
 def air_time_weights(paths, activity, per_ack):
-    """Segments of each flow in the same time on the channel."""
+    """Returns the segments that each flow sends if all flows have the same time on the channel."""
     return [1 / Fraction(sum(demands([path], [1], activity, per_ack).values())) for path in paths]
 
 
@@ -241,7 +241,7 @@ def jain(values):
 
 
 def read(name):
-    """Mesh, names of flows, their paths and goodputs of a run's result."""
+    """Returns the mesh of a run's result, and the names, paths and goodputs of its flows."""
     with open(name, encoding="utf-8") as file:
         run = json.load(file)
     medium = run["medium"]
@@ -287,7 +287,7 @@ def report(args):
 
 
 def exhaustive(need, conflict):
-    """The same linear program by trying each basis, in exact arithmetic."""
+    """Returns the least time of the linear program by trying each basis, in exact arithmetic."""
     count = len(need)
     sets = [
         chosen
@@ -308,7 +308,7 @@ def exhaustive(need, conflict):
 
 
 def solve(rows):
-    """Gauss and Jordan; None if the matrix is singular."""
+    """Solves linear equations by Gauss-Jordan elimination; None if the matrix is singular."""
     count = len(rows)
     for column in range(count):
         pivot = next((r for r in range(column, count) if rows[r][column]), None)
@@ -418,7 +418,7 @@ def main():
     elif args.run:
         report(args)
     else:
-        parser.error("a result is needed, --check or --frames")
+        parser.error("name the file of a result, or give --check or --frames")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ export class Actions {
   private to = h("select", { "aria-label": "Receiver of the transfer" });
   private size = h("select", { "aria-label": "Size of the transfer" });
   private neighbour = h("select", { "aria-label": "Neighbour" });
-  private share = h("select", { "aria-label": "Share of the frames" });
+  private share = h("select", { "aria-label": "Share of frames that are lost" });
   private attack = h("select", { "aria-label": "Attack" });
   private attackRow = h("div", { class: "action" }, "Attack it by ", this.attack, h("button", { onclick: () => this.besiege(this.attack.value) }, "Attack"));
   /** Description of the chosen attack. */

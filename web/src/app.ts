@@ -223,7 +223,7 @@ export class App {
     fill(
       this.others,
       ...this.store.interferers.map((other, index) =>
-        other.busy === 0 ? null : h("button", { class: "chip", title: "Switch it off", onclick: () => this.actions.silence(index) }, `${other.name}, ${Math.round(other.busy * 100)} % ✕`),
+        other.busy === 0 ? null : h("button", { class: "chip", title: `${other.name} transmits ${Math.round(other.busy * 100)} % of the time; click to switch it off`, onclick: () => this.actions.silence(index) }, `${other.name}, ${Math.round(other.busy * 100)} % ✕`),
       ),
     );
   }

@@ -16,7 +16,7 @@ export class Transport {
   private live = h("button", { class: "live", onclick: () => this.goLive() }, h("i", {}), h("span", {}, "Live"));
   private time = h("output", { class: "time", "aria-label": "Displayed time" });
   private again: HTMLElement;
-  private speeds = h("select", { class: "speed", "aria-label": "Speed", title: "Virtual seconds per second" });
+  private speeds = h("select", { class: "speed", "aria-label": "Speed", title: "Simulated seconds per second of real time" });
   private shows: string | null = null;
 
   constructor(

@@ -154,7 +154,10 @@ fn left_over(workspace: &Workspace, listings: &[Listing]) -> Result<Vec<String>,
         let path = entry.map_err(unreadable)?.path();
         if !listings.iter().any(|it| it.file(workspace) == path) {
             let path = workspace.relative(&path);
-            findings.push(format!("{} belongs to no listed crate", path.display()));
+            findings.push(format!(
+                "{} belongs to no checked crate; delete the file",
+                path.display()
+            ));
         }
     }
     Ok(findings)

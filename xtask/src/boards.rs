@@ -37,7 +37,7 @@ pub fn short(workspace: &Workspace) -> Result<Option<String>, Failure> {
 /// Runs the check of all images and boards as a separate command, `make boards`.
 pub fn check(workspace: &Workspace) -> Result<(), Failure> {
     if let Some(left_out) = run(workspace, &IMAGES, &BOARDS)? {
-        println!("boards: skipped: {left_out}");
+        println!("boards: skipped, because the target is missing: {left_out}");
     }
     Ok(())
 }

@@ -130,7 +130,7 @@ fn products(workspace: &Workspace) -> Outcome {
         cargo.args(["--features", &features.join(",")]);
         cargo.args(packages.iter().map(|it| format!("--package={it}")));
         workspace::run(&mut cargo)?;
-        println!("features: the crates of a {product} build together");
+        println!("features: the crates of the product `{product}` build together");
     }
     Ok(())
 }
@@ -143,7 +143,7 @@ fn wrong_licences(workspace: &Workspace, name: &str) -> Result<Vec<String>, Fail
         let ours = source::read(&workspace.root.join(file))?;
         if source::read(&folder.join(file))? != ours {
             findings.push(format!(
-                "crates/{name}/{file} differs from the repository's file"
+                "crates/{name}/{file} differs from {file} of the repository; copy that file"
             ));
         }
     }
@@ -173,7 +173,7 @@ fn targets(
         let crates = crates.iter().filter(|it| !lacks(it));
         cargo.args(crates.map(|it| format!("--package=redpoll-{}", it.name)));
         workspace::run(&mut cargo)?;
-        println!("features: all of them build for {target}");
+        println!("features: the crates with all their features build for {target}");
     }
     Ok((!missing.is_empty()).then(|| {
         let list = missing.join(" ");

@@ -11,7 +11,7 @@ use crate::workspace::{self, Workspace};
 pub fn run(workspace: &Workspace, lasts: bool) -> Result<Option<String>, Failure> {
     let Ok(toolchain) = Toolchain::find(None) else {
         return Ok(Some(
-            "no toolchain has the target (scripts/setup.sh size)".to_owned(),
+            "no toolchain has the target thumbv6m-none-eabi (scripts/setup.sh size)".to_owned(),
         ));
     };
     if let Err(failure) = size::possible(&toolchain) {

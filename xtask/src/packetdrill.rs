@@ -91,7 +91,7 @@ pub fn run(workspace: &Workspace, options: &Options) -> Outcome {
         let [all, run, passed, failed, by_stack] = page::counts(suite, &causes, &outcomes);
         println!(
             "{}: {all} scripts, {run} run, {passed} pass, {failed} do not pass, \
-             {by_stack} of these by the stack",
+             {by_stack} of these because of the stack",
             suite.title()
         );
     }
@@ -104,7 +104,10 @@ pub fn run(workspace: &Workspace, options: &Options) -> Outcome {
         page::write(workspace, &causes, &outcomes)?;
     }
     Failure::unless_empty(
-        format!("packetdrill: outcomes differ from {}", causes::FILE),
+        format!(
+            "packetdrill: outcomes differ from the causes in {}:",
+            causes::FILE
+        ),
         causes::differences(&causes, &outcomes),
     )
 }

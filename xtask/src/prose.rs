@@ -62,7 +62,7 @@ pub fn run(workspace: &Workspace) -> Outcome {
     for (place, count) in &now {
         let all = judged.blocks.iter().filter(|it| it.place == place).count();
         println!(
-            "prose: {place}: {count} of {all} blocks have an unclear turn of phrase, as many as allowed or fewer"
+            "prose: {place}: {count} of {all} blocks have an unclear turn of phrase, within the limit"
         );
     }
     if now != allowed {

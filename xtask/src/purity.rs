@@ -96,7 +96,10 @@ pub fn sources(workspace: &Workspace) -> Outcome {
     for name in &workspace.device_crates()? {
         findings.extend(read(workspace, name)?);
     }
-    Failure::unless_empty("purity: not for a microcontroller:", findings)
+    Failure::unless_empty(
+        "purity: a device crate must not use the standard library, a heap, floating point or unsafe code:",
+        findings,
+    )
 }
 
 impl Toolchain {

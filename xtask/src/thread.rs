@@ -35,7 +35,7 @@ pub fn build(workspace: &Workspace) -> Result<Option<String>, Failure> {
     }
     if !workspace.root.join(SOURCES).is_dir() {
         return Ok(Some(
-            "the sources are missing (scripts/setup.sh thread)".into(),
+            "OpenThread's sources are missing (scripts/setup.sh thread)".into(),
         ));
     }
     workspace::run(script(workspace).args([SOURCES, BUILD]))?;
@@ -46,7 +46,7 @@ pub fn build(workspace: &Workspace) -> Result<Option<String>, Failure> {
 pub fn link(workspace: &Workspace) -> Result<Option<String>, Failure> {
     let is_built = workspace.root.join(BUILD).join(LAST).is_file();
     if !is_built {
-        return Ok(Some("OpenThread was not built".into()));
+        return Ok(Some("OpenThread was not built (make thread)".into()));
     }
     // Builds the static library of Redpoll for C, which other tests use, too.
     let mut cargo = workspace.patient_cargo();

@@ -74,7 +74,7 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<Option<String>, F
         None => runs::build(workspace, false)?,
     };
     let program = std::path::absolute(program)
-        .map_err(|e| Failure::new(format!("tutorials: the program's path: {e}")))?;
+        .map_err(|e| Failure::new(format!("tutorials: cannot find the program's path: {e}")))?;
     if options.is_inside {
         let page = wanted[0];
         prepare_namespace(page)?;

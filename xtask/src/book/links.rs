@@ -124,7 +124,7 @@ fn left_out(documents: &BTreeMap<PathBuf, String>) -> Vec<String> {
         path.starts_with("docs") && *path != Path::new(SUMMARY) && !listed.contains(*path)
     });
     missing
-        .map(|path| format!("{SUMMARY}: does not have {}", path.display()))
+        .map(|path| format!("{SUMMARY}: does not list {}", path.display()))
         .collect()
 }
 

@@ -221,13 +221,18 @@ impl Tally {
         }
         if extent == Extent::Long {
             let unused = (0..table.len()).filter(|row| !self.used.contains_key(row));
-            findings
-                .extend(unused.map(|row| {
-                    format!("{DOCUMENT}: no frame needs the row `{}`", table.name(row))
-                }));
+            findings.extend(unused.map(|row| {
+                format!(
+                    "{DOCUMENT}: no frame needs the row `{}`; remove it",
+                    table.name(row)
+                )
+            }));
         }
         Failure::unless_empty(
-            format!("dissect-check: these differences are not in the table of {DOCUMENT}:"),
+            format!(
+                "dissect-check: these differences are not in the table of {DOCUMENT}; correct the \
+                 decoder, or add a row with a reason:"
+            ),
             findings,
         )
     }

@@ -29,12 +29,12 @@ impl Table {
         for line in text.lines().filter(|line| line.starts_with("| `")) {
             let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
             let [fields, ours, theirs, condition, reason] = cells.as_slice() else {
-                let problem = format!("{}: five columns, not: {line}", path.display());
+                let problem = format!("{}: a row must have five columns: {line}", path.display());
                 return Err(Failure::new(problem));
             };
             if reason.trim().is_empty() {
                 return Err(Failure::new(format!(
-                    "{}: no reason: {line}",
+                    "{}: the last column of a row must have a reason: {line}",
                     path.display()
                 )));
             }

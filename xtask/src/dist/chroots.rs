@@ -277,7 +277,7 @@ fn demonstrated(said: &str) -> String {
     let skipped = said.lines().filter(|line| line.starts_with("skipped:"));
     match skipped.count() {
         0 => "demo ok".to_owned(),
-        steps => format!("demo ok without {steps} steps"),
+        steps => format!("demo ok, {steps} steps skipped"),
     }
 }
 
@@ -399,6 +399,6 @@ mod tests {
         assert_eq!(memory("redpoll-taim: no rules\n"), "");
         assert_eq!(demonstrated("[1/4] ping\n\ndemo: ok\n"), "demo ok");
         let said = "skipped: step 4 (readings): no broker\ndemo: ok\n";
-        assert_eq!(demonstrated(said), "demo ok without 1 steps");
+        assert_eq!(demonstrated(said), "demo ok, 1 steps skipped");
     }
 }

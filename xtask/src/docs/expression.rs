@@ -146,7 +146,7 @@ fn read_path(path: &[Segment], sources: Sources<'_>, depth: usize) -> Result<Vec
 
 fn collect(value: &Value, path: &[Segment], found: &mut Vec<f64>) -> Result<(), String> {
     let [segment, rest @ ..] = path else {
-        let number = value.as_f64().ok_or(format!("{value} is no number"))?;
+        let number = value.as_f64().ok_or(format!("{value} is not a number"))?;
         found.push(number);
         return Ok(());
     };
@@ -442,7 +442,7 @@ mod tests {
         let error = |formula| value(formula).unwrap_err();
         assert!(error("flows.0.goodput").contains("no `goodput`"));
         assert!(error("flows.bulk.rtt_ms.p50").contains("no `p50`"));
-        assert!(error("flows.bulk.rtt_ms").contains("null is no number"));
+        assert!(error("flows.bulk.rtt_ms").contains("null is not a number"));
         assert!(error("flows.*.goodput_kbps").contains("2 numbers"));
         assert!(error("nodes.none-*.x").contains("none-*"));
         assert!(error("circle").contains("circle"));

@@ -42,7 +42,7 @@ impl Run {
         for text in set {
             let (key, value) = text
                 .split_once('=')
-                .ok_or(format!("`{text}` is no KEY=VALUE"))?;
+                .ok_or(format!("`{text}` is not of the form KEY=VALUE"))?;
             last.retain(|(other, _)| *other != key);
             last.push((key, value));
         }
@@ -177,7 +177,7 @@ pub fn carry_out(
                 *said = Instant::now();
                 let seconds = start.elapsed().as_secs();
                 eprintln!(
-                    "docs: {} of {} runs, {seconds} s",
+                    "docs: {} of {} runs are done after {seconds} s",
                     results.len(),
                     runs.len()
                 );

@@ -124,28 +124,28 @@ const fn secured(
 
 pub(super) const FIGURES: &[Figure] = &[
     secured(
-        "goodput, with security / without, 1 hop",
+        "goodput with security / goodput without it, 1 hop",
         "line-1",
         SECURED,
         &[],
         AS_SHIPPED,
     ),
     secured(
-        "goodput, with security / without, 3 hops",
+        "goodput with security / goodput without it, 3 hops",
         "line-3",
         SECURED,
         &[],
         AS_SHIPPED,
     ),
     secured(
-        "goodput, with security / without, buffers of three secured segments, 1 hop",
+        "goodput with security / goodput without it, buffers of three secured segments, 1 hop",
         "line-1",
         FITTED,
         &[],
         AS_DERIVED,
     ),
     secured(
-        "goodput, with security / without, buffers of three secured segments, 3 hops",
+        "goodput with security / goodput without it, buffers of three secured segments, 3 hops",
         "line-3",
         FITTED,
         &[],
@@ -153,7 +153,7 @@ pub(super) const FIGURES: &[Figure] = &[
     ),
     // Virtual time is exact: any other number of bytes gives another goodput.
     secured(
-        "goodput, ratio with security / with ten more bytes in each frame",
+        "goodput with security / goodput without it and with ten more bytes in each frame",
         "line-3",
         SECURED,
         TEN_BYTES,

@@ -29,7 +29,7 @@ pub fn note(root: &Path, before: Option<&str>, skipped: &[String]) {
     };
     let text = format!("{commit}\n{}\n", skipped.join("\n"));
     if let Err(e) = std::fs::write(root.join(NOTE), text) {
-        println!("ci: cannot note in {NOTE} that the checks passed: {e}");
+        println!("ci: cannot write to {NOTE} that the checks passed: {e}");
     }
 }
 

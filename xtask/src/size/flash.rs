@@ -50,7 +50,7 @@ impl Flash {
             rows.push(vec![name.clone(), bytes.to_string()]);
         }
         rows.push(vec![
-            "difference of the images with and without it".to_owned(),
+            "image with this code minus image without".to_owned(),
             self.difference.to_string(),
         ]);
         report::print_table(&rows);

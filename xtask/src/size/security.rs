@@ -104,10 +104,10 @@ impl Security {
             .print("flash that link-layer security adds to a whole node");
         println!();
         let mut rows = vec![row([
-            "a frame, encrypted, MIC of 4",
-            "payload",
-            "seal",
-            "open",
+            "cipher, MIC of 4 bytes",
+            "payload of the frame, bytes",
+            "instructions to seal",
+            "instructions to open",
         ])];
         for frame in &self.frames {
             rows.push(vec![
@@ -119,8 +119,9 @@ impl Security {
         }
         report::print_table(&rows);
         println!(
-            "{} places in the ciphers' crates may panic in the image, none in this repository's crates",
-            self.foreign_panics.len()
+            "{} places in the ciphers' crates may panic in the image, and {} in this repository's crates",
+            self.foreign_panics.len(),
+            self.panics.len()
         );
     }
 

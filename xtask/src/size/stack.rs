@@ -72,18 +72,21 @@ impl Stack {
 
     pub fn print(&self) {
         let title = format!(
-            "longest chain of calls of a leaf that serves HTTP, {}",
+            "longest chain of calls of a leaf that serves HTTP: {} bytes",
             self.serving_bytes()
         );
-        let mut rows = vec![vec![title, "frame".to_owned()]];
+        let mut rows = vec![vec![title, "stack frame, bytes".to_owned()]];
         for (name, frame) in &self.serving {
             rows.push(vec![name.clone(), frame.to_string()]);
         }
         rows.push(vec![
-            "of all chains".to_owned(),
+            "longest of all chains of calls".to_owned(),
             self.whole_bytes().to_string(),
         ]);
-        rows.push(vec!["there are".to_owned(), self.room.to_string()]);
+        rows.push(vec![
+            "stack that the image reserves".to_owned(),
+            self.room.to_string(),
+        ]);
         rows.push(vec![
             "static memory: variables, and stack frames of the callers".to_owned(),
             self.static_bytes().to_string(),

@@ -10,7 +10,7 @@ const OUR_PAYLOAD: u32 = 462;
 
 impl Measured {
     pub(super) fn print(&self) {
-        let mut rows = vec![row(["figure", "measured", "must", "goal", "other TCPs"])];
+        let mut rows = vec![row(["figure", "measured", "limit", "goal", "other TCPs"])];
         rows.extend(self.figures());
         report::print_table(&rows);
 
@@ -143,7 +143,7 @@ impl Measured {
             (
                 "a half-open connection, bytes",
                 sized(types::HALF_OPEN),
-                ["48", "", "none has them"],
+                ["48", "", "the other TCPs have no such type"],
             ),
             (
                 "instructions per data segment, both ends and ACKs",
