@@ -217,38 +217,42 @@ const FIGURES: &[Figure] = &[
     ),
     goodput("goodput, 1 hop, AT86RF233, d = 0", "line-1", D0, 88.0),
     radio(
-        "radio duty cycle, ratio TCP / CoAP, nothing lost",
+        "radio duty cycle, ratio TCP / CoAP, no packet lost",
         &LOST_0,
         1.15,
     ),
-    radio("radio duty cycle, ratio TCP / CoAP, 6 % lost", &LOST_6, 1.0),
     radio(
-        "radio duty cycle, ratio TCP / CoAP, 15 % lost",
+        "radio duty cycle, ratio TCP / CoAP, 6 % of packets lost",
+        &LOST_6,
+        1.0,
+    ),
+    radio(
+        "radio duty cycle, ratio TCP / CoAP, 15 % of packets lost",
         &LOST_15,
         1.0,
     ),
-    reliability("readings delivered by TCP, 15 % lost", &LOST_15.tcp, 99.5),
+    reliability(
+        "readings delivered by TCP, 15 % of packets lost",
+        &LOST_15.tcp,
+        99.5,
+    ),
     Figure {
         what: "Jain's index of four flows with RED and ECN",
         measure: fairness,
         unit: "",
         ..goodput("", "four-flows", &[], 0.98)
     },
-    loss("segments lost in %, 3 hops with capture, d = 0", D0, 12.0),
-    loss(
-        "segments lost in %, 3 hops with capture, d = 40 ms",
-        &[],
-        1.0,
-    ),
+    loss("segments lost, 3 hops with capture, d = 0", D0, 12.0),
+    loss("segments lost, 3 hops with capture, d = 40 ms", &[], 1.0),
     speed("simulation speed, line of 1 hop", "line-1", 3_000.0),
     speed(
         "simulation speed, office with one bulk flow",
         "office",
         2_500.0,
     ),
-    speed("speed, 1,000 nodes", "grid-1000", 150.0),
+    speed("simulation speed, 1,000 nodes", "grid-1000", 150.0),
     Figure {
-        what: "share delivered, 1,000 nodes",
+        what: "share of datagrams delivered, 1,000 nodes",
         scenario: "grid-1000",
         options: &[],
         over: None,
@@ -281,7 +285,7 @@ const FIGURES: &[Figure] = &[
         judged: Judged::Worst,
     },
     Figure {
-        what: "violations, 29 bulk flows to one corner, 600 s",
+        what: "violations of the oracle, 29 bulk flows, 600 s",
         scenario: "grid-30",
         options: &[],
         over: None,
@@ -297,7 +301,7 @@ pub fn run(workspace: &Workspace) -> Outcome {
     build(workspace)?;
     println!(
         "{:<48} {:>14}  {:>34}  command",
-        "figure", "asked", "measured (judged, range)"
+        "figure", "required", "measured (judged, range)"
     );
     let mut missed = Vec::new();
     for figure in security::FIGURES.iter().chain(FIGURES) {

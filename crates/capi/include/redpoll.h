@@ -196,8 +196,8 @@ int rp_address(rp_node *node, uint8_t *address);
 #define RP_VIA_HOST 2        /* to the host side */
 #define RP_VIA_UNREACHABLE 3 /* there is no next hop: the node refuses packets for the route */
 
-/* Adds a route to a node on a radio. The route is for destinations whose first bits (as many as
- * the argument bits) are those of prefix (16 bytes). neighbour is a short address with
+/* Adds a route to a node on a radio. The route is for destinations whose first bits are those of
+ * prefix (16 bytes); bits is the number of bits to compare. neighbour is a short address with
  * RP_VIA_NEIGHBOUR, and RP_NO_SHORT otherwise. RP_ENOMEM: the table of routes is full. */
 int rp_add_route(rp_node *node, const uint8_t *prefix, uint8_t bits, uint8_t via,
                  uint16_t neighbour);
