@@ -135,7 +135,7 @@ pub(super) const KEYS: &[Key] = &[
     key("lowpan.pause", time(0.0, US_PER_S), Default("0 ms"), None,
         "Collision avoidance, because nodes two hops apart do not hear each other: after a datagram to a node that forwards it, the sender waits before it starts another datagram. The wait is this time multiplied by the number of frames of the first datagram."),
     key("lowpan.segment_burst", Bool, Default("false"), None,
-        "With `lowpan.fragment_burst`: a sleepy node sends the frames of consecutive segments as one burst, at the expense of other nodes in range. With the AT86RF233, while a sleepy node sends continuously, a reading that another node sends takes 19.8 ms with this key, 11.3 ms without bursts, and 23.2 ms with bursts of fragments only ([bystander](model/link-options.md#cost-for-other-nodes-in-range))."),
+        "With `lowpan.fragment_burst`: a sleepy node sends the frames of consecutive segments as one burst, at the expense of other nodes in range. With the AT86RF233, while a sleepy node sends continuously, a reading that another node sends takes 19.8 ms with this key, 11.3 ms without bursts, and 23.2 ms with `lowpan.fragment_burst` alone ([bystander](model/link-options.md#cost-for-other-nodes-in-range))."),
     key("lowpan.red", Bool, Default("false"), None,
         "Random early detection on a node's queue towards the radio, counted in datagrams: of the selected datagrams, those with ECN are marked before their first fragment leaves, and the others are dropped."),
     key("lowpan.red_weight", Count { min: 0, max: 12 }, Default("4"), None,

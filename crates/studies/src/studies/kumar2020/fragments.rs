@@ -73,7 +73,7 @@ fn line(hops: u32, loss: u32) -> Case {
 pub fn fragments() -> Figure {
     let mut figure = Figure::new(
         "fragments",
-        "Fragments forwarded at once, and recovered one by one",
+        "Fragments forwarded as they arrive, and recovered one by one",
     )
     .aside()
     .x_label("hops")
