@@ -37,7 +37,7 @@ pub(super) const KEYS: &[Key] = &[
         "Deaf listening: the receiver is off during the backoffs of CSMA-CA, as in AT86RF2xx chips with automatic backoff."),
 
     key("mac.security_bytes", Count { min: 0, max: 30 }, Default("0"), None,
-        "Bytes of link security in every frame except acknowledgements: auxiliary security header and MIC of IEEE 802.15.4; 10 in Thread, including 4 of the MIC. These bytes reduce a frame's payload and take time on the air and on SPI. Nothing is encrypted, and traces show frames without them."),
+        "Bytes of link security in every frame except acknowledgements: auxiliary security header and MIC of IEEE 802.15.4; 10 in Thread, including 4 of the MIC. These bytes reduce a frame's payload and take time on the air and on SPI. Nothing is encrypted, and traces show the frames without these bytes."),
 
     key("security.level", Choice(&["none", "mic-32", "mic-64", "mic-128", "enc-mic-32", "enc-mic-64", "enc-mic-128"]), Default("none"), None,
         "Link-layer security (IEEE 802.15.4-2015 §9) of every frame except acknowledgements: `mic-N` authenticates with a code of N bits, `enc-mic-N` also encrypts. Thread and Zigbee use `enc-mic-32`. Captures contain frames as they are on the air; [security](security.md) describes how to read them."),
@@ -61,7 +61,7 @@ pub(super) const KEYS: &[Key] = &[
     key("mac.fast_sleep", Bool, Default("true"), CONTIKIMAC,
         "Receivers go back to sleep as soon as the received energy cannot be a repeated frame."),
     key("mac.strobe_bursts", Bool, Optional("false in `contiki-2.5`, true in later releases"), CONTIKIMAC,
-        "If a frame announces another frame, the sender transmits that frame at once, and the receiver stays awake for it."),
+        "If a frame announces another frame, the sender transmits the announced frame immediately, and the receiver stays awake for it."),
     key("mac.link_acks", Bool, Default("false"), NULLRDC,
         "Frames request link acknowledgements, and an unacknowledged frame is retransmitted. With `false`, frames request no acknowledgement, which is Contiki's default."),
     key("mac.contiki_csma", Bool, Default("true"), CYCLED,

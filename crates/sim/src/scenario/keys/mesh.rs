@@ -21,7 +21,7 @@ pub(super) const KEYS: &[Key] = &[
         "Source of the routes: `fixed`, computed before the run from the medium's links; `rpl`, found and repaired by the nodes themselves."),
 
     key("topology.kind", Choice(&["grid", "line", "tree", "positions", "links", "k7"]), Required, None,
-        "Arrangement of the nodes. `grid`, `line` and `tree` create nodes called `node-1`, `node-2`, …. With `positions` and `links`, the nodes are the `[nodes.NAME]` tables, in the order of the file. With `k7`, a file of measurements provides nodes and links. If no node then has the role `border`, the border router is the node with the greatest sum, over its neighbours, of the product of the shares of frames that arrive in the two directions at the beginning of the run."),
+        "Arrangement of the nodes. `grid`, `line` and `tree` create nodes called `node-1`, `node-2`, …. With `positions` and `links`, the nodes are the `[nodes.NAME]` tables, in the order of the file. With `k7`, a file of measurements provides nodes and links. If no node of such a file has the role `border`, the border router is the node with the best links at the beginning of the run: for each neighbour, the shares of frames that arrive in the two directions are multiplied, and the node with the greatest sum of these products is chosen."),
     key("topology.nodes", Count { min: 1, max: 10_000 }, Required, Some(("kind", &["line"])),
         "Number of nodes in the line."),
     key("topology.columns", Count { min: 1, max: 1_000 }, Required, GRID,
