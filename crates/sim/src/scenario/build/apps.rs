@@ -285,7 +285,7 @@ impl App<'_, '_> {
         let topic = values.text(&self.key("topic"));
         if topic.contains(['#', '+', '\0']) || topic.len() > 64 {
             let problem =
-                format!("got \"{topic}\"; allowed: up to 64 bytes without the wildcards # and +");
+                format!("got \"{topic}\"; allowed: up to 64 bytes without #, + and zero bytes");
             return Err(values.error(&self.key("topic"), problem));
         }
         Ok(AppKind::MqttSensor {

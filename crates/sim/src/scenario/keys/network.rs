@@ -166,7 +166,7 @@ pub(super) const KEYS: &[Key] = &[
         "Number of bytes that may wait for each node, and thus the window that the host sees. The border router does not change the segments of a node with a larger window. The default is an assumption."),
 
     key("taim.policy", Choice(&["taim", "lead"]), Default("taim"), None,
-        "Rule for when packets leave: `taim`, by TAiM's rules; `lead`, immediately unless the packet's flow is in the lead ([taim.md](taim.md#lead))."),
+        "Rule for when packets leave: `taim`, by TAiM's rules; `lead`, immediately unless the packet's flow is in the lead ([taim.md](taim.md#lead)). `lead` does not use the keys from `initial_delay` to `min_rto`."),
     key("taim.slack", Count { min: 1, max: 1_000 }, Optional("2"), None,
         "With `lead`: lead in delivered bytes that a flow may have over the mean of all flows, as a number of segments of the flow's largest size. TAiM delays a flow with a greater lead. No source has a value; the default is an assumption of this project."),
     key("taim.gain", Number { min: 0.0, max: 1.0 }, Optional("0.1"), None,
