@@ -174,7 +174,7 @@ pub(super) const KEYS: &[Key] = &[
     key("taim.max_hold", time(1_000.0, 3_600.0 * US_PER_S), Optional("1 s"), None,
         "With `lead`: longest time that a packet waits. The default is an assumption: the least retransmission timeout (RFC 6298 §2.4)."),
     key("taim.initial_delay", time(0.0, 60.0 * US_PER_S), Default("50 ms"), None,
-        "D_init: initial time between two packets that leave. The default is an assumption, the interval in an example of TAiM's authors, who give no number."),
+        "D_init: initial time between two packets that leave. The default is an assumption: the paper on TAiM gives no number, but has an example with 50 ms."),
     key("taim.min_delay", time(0.0, 60.0 * US_PER_S), Default("1 ms"), None,
         "Lower bound of the time between two packets that leave. The default is an assumption."),
     key("taim.period", time(1.0 * US_PER_S, 3_600.0 * US_PER_S), Default("1 min"), None,
