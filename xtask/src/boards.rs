@@ -85,6 +85,12 @@ fn run(
         println!("boards: a copy of {TEMPLATE} builds for {target}");
     }
     let mut cargo = copy.cargo(workspace);
+    // These few short tests do not need optimised crates of this repository, which no other build
+    // shares.
+    for name in patched(&workspace.root.join(TEMPLATE))? {
+        let setting = format!("profile.dev.package.redpoll-{name}.opt-level=0");
+        cargo.args(["--config", &setting]);
+    }
     // With the workspace's folder and its profile, common dependencies are built only once.
     cargo.arg("test");
     cargo.env("CARGO_PROFILE_DEV_LTO", "off");
@@ -133,18 +139,24 @@ impl Drop for Copied {
     }
 }
 
-/// Returns the lines that replace published crates, which the template uses, by local crates.
-fn patches_of(workspace: &Workspace, template: &Path) -> Result<String, Failure> {
+/// Returns the folders of this repository's crates that the template patches.
+fn patched(template: &Path) -> Result<Vec<String>, Failure> {
     let manifest = source::read(&template.join("Cargo.toml"))?;
     let (_, patched) = manifest
         .split_once("[patch.crates-io]")
         .ok_or_else(|| Failure::new(format!("boards: {TEMPLATE} has no [patch.crates-io]")))?;
     let names = patched.lines().filter_map(|line| {
         let (name, _) = line.split_once(" = { git")?;
-        name.strip_prefix("redpoll-")
+        name.strip_prefix("redpoll-").map(str::to_owned)
     });
+    Ok(names.collect())
+}
+
+/// Returns the lines that replace published crates, which the template uses, by local crates.
+fn patches_of(workspace: &Workspace, template: &Path) -> Result<String, Failure> {
     let crates = workspace.root.join("crates");
-    let lines = names.map(|name| {
+    let names = patched(template)?;
+    let lines = names.iter().map(|name| {
         let path = crates.join(name);
         format!("redpoll-{name} = {{ path = {path:?} }}\n")
     });
