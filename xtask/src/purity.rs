@@ -72,7 +72,13 @@ pub fn run(workspace: &Workspace, way: Option<Way>) -> Outcome {
     let crates = workspace.device_crates()?;
     let toolchain = Toolchain::find(way)?;
     println!("purity: {toolchain}");
-    let mut cargo = toolchain.cargo(workspace, "build", Libraries::Core);
+    let built = |subcommand| {
+        let mut cargo = toolchain.cargo(workspace, subcommand, Libraries::Core);
+        // This code does not run, so it is not optimised.
+        cargo.env("CARGO_PROFILE_DEV_OPT_LEVEL", "0");
+        cargo
+    };
+    let mut cargo = built("build");
     cargo.args(
         crates
             .iter()
@@ -81,7 +87,7 @@ pub fn run(workspace: &Workspace, way: Option<Way>) -> Outcome {
     workspace::run(&mut cargo)?;
     println!("purity: {} build for {TARGET}", crates.join(", "));
     for features in ["node", "tcp", "radio,full"] {
-        let mut cargo = toolchain.cargo(workspace, "rustc", Libraries::Core);
+        let mut cargo = built("rustc");
         cargo.args(["--package=redpoll-capi", "--no-default-features", "--lib"]);
         cargo.args(["--features", features]);
         workspace::run(cargo.args(["--crate-type", "staticlib"]))?;
