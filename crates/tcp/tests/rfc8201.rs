@@ -84,6 +84,84 @@ fn transfer(t: &mut Host, mtu: usize, reports: bool) -> u64 {
     t.ms()
 }
 
+/// RFC 8201 §4 in every state with outstanding data, with each option: no later segment is larger,
+/// and the peer gets every byte and the FIN.
+#[test]
+fn every_state_with_data_out_follows_the_path_mtu() {
+    use redpoll_tcp::State;
+    use redpoll_testkit::FIN_ACK;
+    let states = [
+        State::Established,
+        State::CloseWait,
+        State::FinWait1,
+        State::LastAck,
+        State::Closing,
+    ];
+    for state in states {
+        for (sack, timestamps) in [(false, false), (false, true), (true, false), (true, true)] {
+            let config = Config {
+                timestamps,
+                ..config()
+            };
+            let answer = Record::new().mss(1440).win(16_000).sack_ok(sack);
+            let answer = answer.ts((1_000, 0));
+            let mut t = Host::established_by(&config, answer, 100);
+            t.max_len = 1460;
+            t.write(&[b'x'; 4_000]);
+            let closes = matches!(state, State::FinWait1 | State::LastAck | State::Closing);
+            let stamp = |t: &Host, record: Record| record.ts((1_000 + t.ms() as u32, 0));
+            if matches!(state, State::CloseWait | State::LastAck) {
+                t.send(stamp(
+                    &t,
+                    Record::new().flags(FIN_ACK).seq(1).ack(1).win(16_000),
+                ));
+            }
+            if closes {
+                t.close();
+            }
+            let mut sent = t.sent();
+            if state == State::Closing {
+                t.send(stamp(
+                    &t,
+                    Record::new().flags(FIN_ACK).seq(1).ack(1).win(16_000),
+                ));
+                sent.extend(t.sent());
+            }
+            assert_eq!(t.conn.state(), state);
+            let what = format!("{state}, sack {sack}, timestamps {timestamps}");
+            t.conn.on_packet_too_big(t.now(), 1_300, ISS + 1);
+            let payload = 1_300 - 60 - if timestamps { 12 } else { 0 };
+            assert_eq!(t.conn.info().eff_snd_mss, payload, "{what}");
+            let theirs = 1 + u32::from(state != State::Established && state != State::FinWait1);
+            let end = 4_001 + u32::from(closes);
+            let (mut acked, mut arrived) = (1, std::collections::BTreeMap::new());
+            // The path drops the packets that are too large.
+            sent.retain(|record| record.payload().len() as u32 <= payload);
+            for _ in 0..200 {
+                for record in sent.drain(..).chain(t.sent()) {
+                    let len = record.payload().len() as u32;
+                    assert!(len <= payload, "{what}: {record:?}");
+                    let fin = u32::from(record.control().fin());
+                    arrived.insert(record.seq_number(), record.seq_number() + len + fin);
+                }
+                while let Some(next) = arrived.range(..=acked).map(|it| *it.1).max()
+                    && next > acked
+                {
+                    acked = next;
+                }
+                t.send(stamp(&t, Record::new().seq(theirs).ack(acked).win(16_000)));
+                if acked == end {
+                    break;
+                }
+                t.wait(100);
+            }
+            assert_eq!(acked, end, "{what}");
+            assert_eq!(t.conn.unacked(), 0, "{what}");
+            assert_eq!(t.conn.stats().rtos, 0, "{what}");
+        }
+    }
+}
+
 /// RFC 8201 §4: a path that reports large packets causes no timeout.
 #[test]
 fn a_path_that_reports_costs_no_timeout() {

@@ -115,6 +115,48 @@ fn the_handshake_times_the_first_probe() {
     assert_eq!(pto, 2 * 500);
 }
 
+/// RFC 8985 §7.2, for both roles, with and without timestamps: the handshake's round trip times the
+/// first probe.
+#[test]
+fn the_handshake_times_the_first_probe_of_either_end() {
+    for (passive, timestamps) in [(false, false), (false, true), (true, false), (true, true)] {
+        for rtt in [5, 40, 150, 300] {
+            let config = Config {
+                timestamps,
+                ..plain()
+            };
+            let peer = |record: Record| match timestamps {
+                true => record.mss(112).sack_ok(true).ts((1_000, 0)),
+                false => record.mss(100).sack_ok(true),
+            };
+            let mut t = if passive {
+                let syn = peer(Record::new().flags(redpoll_testkit::SYN).win(4_096));
+                let mut t = Host::accept(&config, 4_096, 4_096, syn);
+                let answer = t.sent();
+                t.wait(rtt);
+                let echo = answer[0].timestamps().map_or(0, |stamps| stamps.0);
+                let ack = Record::new().seq(1).ack(1);
+                t.send(if timestamps {
+                    ack.ts((1_001, echo))
+                } else {
+                    ack
+                });
+                t
+            } else {
+                Host::established_by(&config, peer(Record::new()), rtt)
+            };
+            let what = format!("passive {passive}, timestamps {timestamps}, {rtt} ms");
+            t.write(&[b'x'; 200]);
+            assert_eq!(starts(&mut t), [1, 101], "{what}");
+            t.run_until(3 * rtt - 1);
+            assert_eq!(t.conn.stats().tail_probes, 0, "{what}");
+            t.run_until(3 * rtt);
+            assert_eq!(starts(&mut t), [101], "{what}");
+            assert_eq!(t.conn.stats().tail_probes, 1, "{what}");
+        }
+    }
+}
+
 /// RFC 8985 §7.2: a probe is not later than the retransmission timer.
 #[test]
 fn a_probe_is_not_later_than_the_timeout() {

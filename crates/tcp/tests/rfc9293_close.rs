@@ -322,6 +322,113 @@ fn a_half_closed_connection_receives_after_hours_of_silence() {
     assert_eq!(t.conn.state(), State::TimeWait);
 }
 
+/// Half-closes a connection in one of several ways; returns its SND.NXT.
+const WAYS_TO_FIN_WAIT_2: [fn(&mut Host) -> u32; 5] = [
+    |t| {
+        t.close();
+        t.sent();
+        2
+    },
+    |t| {
+        t.write(b"request");
+        t.close();
+        t.sent();
+        9
+    },
+    // The FIN leaves after the data were acknowledged, and is lost twice.
+    |t| {
+        t.write(b"request");
+        t.sent();
+        acknowledge(t, 8, 4096);
+        t.close();
+        t.wait(5_000);
+        t.sent();
+        9
+    },
+    // The window closes before the data leave.
+    |t| {
+        acknowledge(t, 1, 0);
+        t.write(b"request");
+        t.close();
+        t.wait(10_000);
+        acknowledge(t, 1, 4096);
+        t.wait(10_000);
+        t.sent();
+        9
+    },
+    // The peer sends data while the FIN is outstanding.
+    |t| {
+        t.close();
+        t.sent();
+        acknowledge(t, 1, 4096);
+        2
+    },
+];
+
+/// The peer acknowledges everything before `ack`. Its timestamps advance with the time.
+fn acknowledge(t: &mut Host, ack: u32, window: u16) {
+    t.send(stamped(t, Record::new().seq(1).ack(ack).win(window)));
+}
+
+fn stamped(t: &Host, record: Record) -> Record {
+    record.ts((1_000 + t.ms() as u32, 0))
+}
+
+/// RFC 9293 §3.6, "may continue to RECEIVE", for each way to FIN-WAIT-2 and with each option: the
+/// peer is silent for two days, sends data, and closes.
+#[test]
+fn every_half_closed_connection_receives_after_days_of_silence() {
+    const DAYS: u64 = 48 * 3_600_000;
+    for (at, way) in WAYS_TO_FIN_WAIT_2.iter().enumerate() {
+        for options in 0..8 {
+            let has = |bit: u32| options >> bit & 1 == 1;
+            let config = Config {
+                timestamps: has(0),
+                sack: has(1),
+                user_timeout: has(2).then_some(ms(60_000)),
+                ..plain()
+            };
+            let answer = Record::new().mss(462).sack_ok(true).ts((1_000, 0));
+            let mut t = Host::established_by(&config, answer, 0);
+            let end = way(&mut t);
+            acknowledge(&mut t, end, 4096);
+            let what = format!("way {at}, options {options}");
+            assert_eq!(t.conn.state(), State::FinWait2, "{what}");
+            t.sent();
+            t.wait(DAYS);
+            assert_eq!(t.conn.state(), State::FinWait2, "{what}");
+            assert_eq!(t.sent(), [], "{what}");
+            for (seq, word) in [(1, b"the "), (5, b"rest")] {
+                let record = Record::new().seq(seq).ack(end).data(word);
+                t.send(stamped(&t, record));
+                t.wait(DAYS);
+                assert_eq!(t.read(99), word, "{what}");
+            }
+            t.sent();
+            let fin = Record::new().flags(FIN_ACK).seq(9).ack(end);
+            t.send(stamped(&t, fin));
+            assert_eq!(t.conn.state(), State::TimeWait, "{what}");
+            assert_eq!(t.sent().pop().unwrap().ack_number(), 10, "{what}");
+        }
+    }
+}
+
+/// RFC 9293 §3.6, case 2: after the peer's FIN the user may send "whatever it has left to send",
+/// however late.
+#[test]
+fn a_connection_that_the_peer_has_half_closed_sends_after_days() {
+    let mut t = host_in(State::CloseWait);
+    t.wait(48 * 3_600_000);
+    t.write(b"the result");
+    recv!(t, seq 1, ack 2, data b"the result");
+    send!(t, seq 2, ack 11);
+    t.wait(48 * 3_600_000);
+    t.close();
+    recv!(t, flags FIN_ACK, seq 11, ack 2);
+    send!(t, seq 2, ack 12);
+    assert_eq!((t.conn.state(), t.conn.error()), (State::Closed, None));
+}
+
 #[test]
 fn fin_wait_2_of_an_orphan_does_not_last_for_ever() {
     for before in [true, false] {

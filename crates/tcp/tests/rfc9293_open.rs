@@ -367,6 +367,68 @@ fn a_repeated_syn_with_text_brings_the_syn_ack_again() {
     assert_eq!(t.conn.state(), State::SynReceived);
 }
 
+/// RFC 9293 §3.10.7.2 for all 256 combinations of flags, with and without text: a reset is ignored,
+/// an ACK is reset, and a SYN is a request whatever its other controls are. The rest is dropped.
+#[test]
+fn only_reset_ack_and_syn_decide_in_listen() {
+    use redpoll_wire::tcp::Flags;
+    for bits in 0..=u8::MAX {
+        for text in [&b""[..], b"text"] {
+            let flags = Flags(bits);
+            let action = listen(Record::new().flags(flags).mss(462).data(text));
+            let is_as_expected = match action {
+                Action::Reply(_) => !flags.rst() && flags.ack(),
+                Action::Accept(_) => !flags.rst() && !flags.ack() && flags.syn(),
+                Action::Drop => flags.rst() || !flags.ack() && !flags.syn(),
+            };
+            assert!(is_as_expected, "{flags:?}: {action:?}");
+        }
+    }
+}
+
+/// RFC 9293 §3.10.7.3: a crossing SYN may have any other controls. Its text and FIN arrive once,
+/// whether the peer repeats them on its SYN,ACK, after it, or not at all.
+#[test]
+fn controls_and_text_of_a_crossing_syn_arrive_once() {
+    use redpoll_wire::tcp::Flags;
+    let others = [Flags::FIN, Flags::PSH, Flags::URG];
+    for bits in 0..8 {
+        let of_bits = others
+            .iter()
+            .enumerate()
+            .filter(|(bit, _)| bits >> bit & 1 == 1);
+        let more = of_bits.fold(Flags::NONE, |all, (_, flag)| all.with(*flag));
+        for text in [&b""[..], b"all of it"] {
+            for again in 0..3 {
+                let what = format!("{more:?}, {} bytes, again {again}", text.len());
+                let mut t = Host::connect(&plain(), 2048, 2048);
+                recv!(t, flags SYN, seq 0, mss 462);
+                t.send(Record::new().flags(SYN.with(more)).mss(300).data(text));
+                recv!(t, flags SYN_ACK, seq 0, ack 1, mss 462);
+                assert_eq!(t.conn.recv_queue(), 0, "{what}");
+                match again {
+                    0 => send!(t, flags SYN_ACK.with(more), seq 0, ack 1, data text),
+                    1 => send!(t, flags Flags::ACK.with(more), seq 1, ack 1, data text),
+                    _ => send!(t, flags SYN_ACK, seq 0, ack 1),
+                }
+                let has_fin = more.fin();
+                let state = match has_fin {
+                    true => State::CloseWait,
+                    false => State::Established,
+                };
+                assert_eq!(t.conn.state(), state, "{what}");
+                t.wait(500);
+                let end = 1 + text.len() as u32 + u32::from(has_fin);
+                let last = t.sent().pop().map_or(1, |record| record.ack_number());
+                assert_eq!(last, end, "{what}");
+                assert_eq!(t.read(64), text, "{what}");
+                t.write(b"answer");
+                recv!(t, seq 1, ack end, data b"answer");
+            }
+        }
+    }
+}
+
 /// RFC 9293 §3.9.2.3, MUST-57 and MUST-63.
 #[test]
 fn segments_to_or_from_multicast_are_not_answered() {
