@@ -62,8 +62,8 @@ pub(crate) fn parse(file: &str, text: &str) -> Result<Item, ScenarioError> {
         let message: Vec<&str> = error.message().lines().map(str::trim).collect();
         let mut message = message.join(", ");
         if message == "duplicate key" {
-            let key = text.get(span).unwrap_or_default();
-            message = format!("got the key {key} a second time; allowed: each key once");
+            let key = text.get(span).unwrap_or_default().trim_matches('"');
+            message = format!("got the key \"{key}\" a second time; allowed: each key once");
         }
         ScenarioError::file(format!("{file}:{line}"), message)
     })?;
@@ -100,7 +100,7 @@ pub(crate) fn set(root: &mut Item, key: &str, value: &str) -> Result<(), Scenari
     let mut here = root;
     for step in key.split('.').map(str::trim) {
         if step.is_empty() {
-            let problem = "got an empty key; allowed: names separated by single dots";
+            let problem = "got an empty name in the key; allowed: names separated by single dots";
             return Err(ScenarioError::at("", &origin, key, problem));
         }
         // Replaces a value on the path by a table; the check of known keys then reports an error.

@@ -183,7 +183,7 @@ const VALUES: &[(&str, &str)] = &[
     ),
     (
         "[mac]\nmax_be = 5\nmax_be = 6",
-        "t.toml:7: got the key max_be a second time; allowed: each key once",
+        "t.toml:7: got the key \"max_be\" a second time; allowed: each key once",
     ),
     (
         "[mac]\nmax_be = 18446744073709551616",
