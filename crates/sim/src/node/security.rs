@@ -43,9 +43,17 @@ pub(super) fn secure(
     bytes
 }
 
+/// An encrypted frame, as the simulator sees it.
+pub(crate) struct Sealed {
+    /// The payload before encryption.
+    pub(crate) payload: FrameBuf,
+    /// The frame counter in the nonce.
+    pub(crate) counter: u32,
+}
+
 thread_local! {
-    /// Payload of the latest frame that a node of this thread has encrypted, until it is taken.
-    static SEALED: RefCell<Option<FrameBuf>> = const { RefCell::new(None) };
+    /// The latest frame that a node of this thread has encrypted, until it is taken.
+    static SEALED: RefCell<Option<Sealed>> = const { RefCell::new(None) };
 }
 
 /// The cipher of simulated nodes, which shows the simulator each frame's payload before encryption.
@@ -62,7 +70,10 @@ impl CcmStar for ObservedAes {
     ) -> Result<(), CipherFault> {
         let mut payload = FrameBuf::new();
         if payload.copy_from(message).is_ok() {
-            SEALED.set(Some(payload));
+            // Source address, frame counter, and security level (IEEE 802.15.4-2015 §9.3.3.1).
+            let [.., a, b, c, d, _] = *nonce;
+            let counter = u32::from_be_bytes([a, b, c, d]);
+            SEALED.set(Some(Sealed { payload, counter }));
         }
         SoftwareAes.seal(key, nonce, open, message, mic)
     }
@@ -79,8 +90,8 @@ impl CcmStar for ObservedAes {
     }
 }
 
-/// Takes the plain payload of the frame that `node` encrypted in its latest call, if any.
-pub(crate) fn take_sealed(node: &SimNode) -> Option<FrameBuf> {
+/// Takes the frame that `node` encrypted in its latest call, if any.
+pub(crate) fn take_sealed(node: &SimNode) -> Option<Sealed> {
     node.security()?;
     SEALED.take()
 }

@@ -86,6 +86,18 @@ impl Seat<'_> {
         }
     }
 
+    /// Records that this place encrypted a frame with a counter that does not exceed `latest`: the
+    /// nonce may be one that was in use before.
+    pub(super) fn on_repeated_counter(&mut self, latest: u32, counter: u32) {
+        let env = &mut *self.env;
+        let node = env.scenario.nodes.get(self.index);
+        let name = node.map_or("the host", |node| node.name.as_str());
+        env.oracle.violated(format!(
+            "{:?}: {name} encrypted a frame with frame counter {counter} after one with {latest}",
+            env.now
+        ));
+    }
+
     /// Schedules a wake-up at `at` by the clock of this place, unless an earlier one is queued. A
     /// time in the past means now.
     pub(super) fn wake_at(&mut self, at: Instant) {

@@ -29,6 +29,8 @@ pub(crate) struct Native {
     pub(crate) labour: Labour,
     /// The frame counter in the node's flash, which survives a restart.
     pub(crate) counter_stored: u32,
+    /// The frame counter of the latest encrypted frame, which a restart does not change.
+    sealed_with: Option<u32>,
 }
 
 impl Native {
@@ -43,6 +45,7 @@ impl Native {
             apps_wake_at: Instant::FAR_FUTURE,
             labour,
             counter_stored: 0,
+            sealed_with: None,
         }
     }
 
@@ -141,8 +144,12 @@ impl Native {
                 self.counter_stored = counter;
             }
             let work = self.node.poll_radio(seat.local_now());
-            if let Some(payload) = node::take_sealed(&self.node) {
-                seat.on_sealed(self.node.frame(), &payload);
+            if let Some(sealed) = node::take_sealed(&self.node) {
+                let latest = self.sealed_with.replace(sealed.counter);
+                if let Some(latest) = latest.filter(|it| *it >= sealed.counter) {
+                    seat.on_repeated_counter(latest, sealed.counter);
+                }
+                seat.on_sealed(self.node.frame(), &sealed.payload);
             }
             let Some(work) = work else {
                 return;
