@@ -25,6 +25,80 @@ fn number(text: &str) -> f64 {
         .unwrap_or_else(|_| panic!("no number: {text:?}"))
 }
 
+/// A run has one goodput for each flow: the printed table, the JSON object, and the table, the first
+/// sentence and the bars of its page show the same number, rounded to the shown digits.
+#[test]
+fn every_output_of_a_run_has_the_same_goodput() {
+    let is_rounded = |text: &str, exact: f64| {
+        let digits = text.split_once('.').map_or(0, |(_, digits)| digits.len());
+        let half = 0.5 * 10_f64.powi(-(digits as i32));
+        (number(text) - exact).abs() <= half * 1.000_001
+    };
+    let folder = Folder::new("goodput");
+    for (scenario, duration) in [
+        ("line-2", "20 s"),
+        ("testbed-3", "30 s"),
+        ("readings", "90 s"),
+    ] {
+        let result = folder.file(scenario);
+        let args = ["run", scenario, "--duration", duration, "--result", &result];
+        let run = redpoll(&args);
+        assert_eq!(code(&run), 0, "{run:?}");
+        let printed = stdout(&run);
+        let json = std::fs::read(folder.0.join(scenario).join("result.json")).unwrap();
+        let json: Value = serde_json::from_slice(&json).unwrap();
+        let page = stdout(&redpoll(&["report", &result, "--out", "-"]));
+        let flows = json["flows"].as_array().unwrap();
+        let (mut rates, mut shown) = (Vec::new(), 0);
+        for flow in flows {
+            let exact = flow["goodput_kbps"].as_f64().unwrap();
+            let name = flow["name"].as_str().unwrap();
+            let ends = ["from", "to"].map(|key| flow[key].as_str().unwrap());
+            rates.push(exact);
+            // The first columns of the table are name, ends and delivered bytes.
+            let is_row = |line: &&str| {
+                let mut words = line.split_whitespace();
+                words.next() == Some(name)
+                    && words.next() == Some(ends[0])
+                    && words.next() == Some(ends[1])
+            };
+            if let Some(row) = printed.lines().find(is_row) {
+                let rate = row.split(" kb/s").next().unwrap();
+                let rate = rate.split_whitespace().last().unwrap();
+                assert!(is_rounded(rate, exact), "{scenario}: {row}, not {exact}");
+                shown += 1;
+            }
+            let cells = format!(
+                "<td class=\"t\">{name}<td class=\"t\">{} → {}",
+                ends[0], ends[1]
+            );
+            let row = page.split(&*cells).nth(1).expect("a row of the page");
+            let mut cells = row.split("<td class=\"n\">").skip(1);
+            assert_eq!(cells.next().map(number), flow["delivered_bytes"].as_f64());
+            let rate = cells.next().unwrap();
+            assert!(
+                is_rounded(rate, exact),
+                "{scenario}: {name}: {rate}, not {exact}"
+            );
+        }
+        assert!(shown > 0, "{printed}");
+        let sentence = page.split("<p class=\"big\">").nth(1).unwrap();
+        let sentence = sentence.split("</p>").next().unwrap();
+        for rate in sentence
+            .split(" kb/s")
+            .map(|part| part.rsplit(' ').next().unwrap())
+        {
+            if let Ok(rate) = rate.parse::<f64>() {
+                let text = rate.to_string();
+                let is_one = rates.iter().any(|exact| is_rounded(&text, *exact));
+                assert!(is_one, "{sentence}: {rates:?}");
+            }
+        }
+        assert!(sentence.contains(" kb/s"), "{sentence}");
+        assert!(page.contains("goodput from the first to the last byte (kb/s)"));
+    }
+}
+
 #[test]
 fn a_series_adds_up_to_the_result_of_the_run() {
     let folder = Folder::new("series");
