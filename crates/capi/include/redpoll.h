@@ -78,14 +78,14 @@ const char *rp_version(void);
 /* ------------------------------------------------------------------ errors -- */
 
 #define RP_EBADF (-9)             /* not an open descriptor */
-#define RP_EAGAIN (-11)           /* try again later */
+#define RP_EAGAIN (-11)           /* the call would block; try again later */
 #define RP_ENOMEM (-12)           /* not enough memory */
 #define RP_EFAULT (-14)           /* invalid pointer */
 #define RP_EINVAL (-22)           /* invalid argument, or not allowed now */
 #define RP_EMFILE (-24)           /* no free descriptor or connection */
-#define RP_EPIPE (-32)            /* the sending side is closed */
+#define RP_EPIPE (-32)            /* this side can no longer send */
 #define RP_EDESTADDRREQ (-89)     /* the destination is missing */
-#define RP_EMSGSIZE (-90)         /* the data do not fit one datagram */
+#define RP_EMSGSIZE (-90)         /* the data do not fit into one datagram */
 #define RP_ENOPROTOOPT (-92)      /* unknown option */
 #define RP_EPROTONOSUPPORT (-93)  /* unknown protocol */
 #define RP_EOPNOTSUPP (-95)       /* not supported by this kind of socket or node */
@@ -102,8 +102,9 @@ const char *rp_version(void);
 #define RP_EALREADY (-114)        /* the handshake is already in progress */
 #define RP_EINPROGRESS (-115)     /* the handshake has started */
 
-/* Returns the name and the meaning of an RP_E*, such as "RP_EAGAIN: try again later"; "no error" for
- * 0 and positive numbers, and "unknown error" for other numbers. The text is constant. */
+/* Returns the name and the meaning of an RP_E*, such as "RP_EPIPE: this side can no longer send";
+ * "no error" for 0 and positive numbers, and "unknown error" for other numbers. The text is
+ * constant. */
 const char *rp_strerror(int code);
 
 /* ---------------------------------------------------------------- creation -- */

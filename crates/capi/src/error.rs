@@ -104,14 +104,14 @@ fn meaning(code: Code) -> &'static CStr {
     }
     match Errno::from(code.saturating_neg()) {
         Errno::EBADF => c"RP_EBADF: not an open descriptor",
-        Errno::EAGAIN => c"RP_EAGAIN: try again later",
+        Errno::EAGAIN => c"RP_EAGAIN: the call would block; try again later",
         Errno::ENOMEM => c"RP_ENOMEM: not enough memory",
         Errno::EFAULT => c"RP_EFAULT: invalid pointer",
         Errno::EINVAL => c"RP_EINVAL: invalid argument, or not allowed now",
         Errno::EMFILE => c"RP_EMFILE: no free descriptor or connection",
-        Errno::EPIPE => c"RP_EPIPE: the sending side is closed",
+        Errno::EPIPE => c"RP_EPIPE: this side can no longer send",
         Errno::EDESTADDRREQ => c"RP_EDESTADDRREQ: the destination is missing",
-        Errno::EMSGSIZE => c"RP_EMSGSIZE: the data do not fit one datagram",
+        Errno::EMSGSIZE => c"RP_EMSGSIZE: the data do not fit into one datagram",
         Errno::ENOPROTOOPT => c"RP_ENOPROTOOPT: unknown option",
         Errno::EPROTONOSUPPORT => c"RP_EPROTONOSUPPORT: unknown protocol",
         Errno::EOPNOTSUPP => c"RP_EOPNOTSUPP: not supported by this kind of socket or node",

@@ -219,7 +219,7 @@ static void texts(void)
     EXPECT(0, strcmp(rp_version(), RP_VERSION));
     EXPECT(0, strcmp(rp_strerror(0), "no error"));
     EXPECT(0, strcmp(rp_strerror(RP_IGNORED_MULTICAST), "no error"));
-    EXPECT(0, strcmp(rp_strerror(RP_EAGAIN), "RP_EAGAIN: try again later"));
+    EXPECT(0, strcmp(rp_strerror(RP_EAGAIN), "RP_EAGAIN: the call would block; try again later"));
     EXPECT(0, strcmp(rp_strerror(-1), "unknown error"));
     EXPECT(0, strcmp(rp_strerror(INT32_MIN), "unknown error"));
     EXPECT(0, strcmp(rp_strerror(INT32_MAX), "no error"));

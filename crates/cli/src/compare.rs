@@ -200,8 +200,9 @@ fn table(comparison: &Comparison) -> String {
         found.is_some_and(|found| found.difference.excludes(0.0))
     });
     text += &match a.min(b) {
-        0 | 1 => "confidence intervals need at least two seeds in A and in B: run each with \
-                  --seed 1 --result DIR/1 and --seed 2 --result DIR/2, and compare the folders DIR\n"
+        0 | 1 => "confidence intervals need at least two seeds in A and in B: run A with --seed 1 \
+                  --result A/1 and with --seed 2 --result A/2, and B likewise into B/1 and B/2; \
+                  then compare the folders A and B\n"
             .to_owned(),
         _ => format!(
             "{} of {} figures differ significantly (*: the interval of B - A excludes 0)\n",

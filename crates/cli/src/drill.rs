@@ -158,8 +158,8 @@ fn table(plan: &Plan, rows: &[Row]) -> String {
             rest,
             match row.outcome {
                 Outcome::Kept => "",
-                Outcome::Explained => "  the flow keeps less than required, because:",
-                Outcome::Lost => "  FAILS: the flow keeps less than required",
+                Outcome::Explained => "  the flow keeps less goodput than required, because:",
+                Outcome::Lost => "  FAILS: the flow keeps less goodput than required",
                 Outcome::LeftBehind =>
                     "  FAILS: the nodes' tables differ from a run without the attack, or the \
                      oracle found a violation",
@@ -176,12 +176,14 @@ fn table(plan: &Plan, rows: &[Row]) -> String {
     let explained = rows.iter().filter(|row| row.outcome == Outcome::Explained);
     let _ = writeln!(
         text,
-        "\n{} of {} rows keep {:.0} %, {} keep less for a stated reason; {} seeds of {} \
-         s.\nrate: packets of the attacker per second; alone, attacked: goodput in kb/s without and with the attack; keeps: mean of their \
-         ratio; worst: the least over the seeds;\nnew: share of new connections that are still \
-         served; floor: share of air time that the attacker's own frames leave free;\nx: bytes \
-         that came back from the mesh for each byte sent into it; rest: time until all tables are \
-         as in a run without the attack.",
+        "\nIn {} of {} rows the flow keeps at least {:.0} % of its goodput; in {} it keeps less, \
+         for the stated reason. Each row is for {} seeds of {} s.\nrate: packets of the attacker \
+         per second; alone, attacked: goodput of the flow in kb/s without and with the \
+         attack;\nkeeps: attacked divided by alone, mean of the seeds; worst: the least such ratio \
+         of a seed;\nnew: share of new connections that are still served; floor: share of air \
+         time that the attacker's own frames leave free;\nx: bytes that came back from the mesh \
+         for each byte sent into it; rest: time until all tables are as in a run without the \
+         attack.",
         kept.count(),
         rows.len(),
         plan.keeps * 100.0,

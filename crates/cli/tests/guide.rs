@@ -134,7 +134,7 @@ fn tshark_reads_a_capture_with_the_line_that_is_printed() {
     let text = stdout(&output);
     let line = text
         .lines()
-        .find_map(|line| line.strip_prefix("capture: wireshark "));
+        .find_map(|line| line.strip_prefix("to show the capture: wireshark "));
     let line = line.expect("a line for captures");
     let options: Vec<&str> = line
         .strip_suffix(&file)

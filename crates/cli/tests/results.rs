@@ -330,8 +330,9 @@ fn a_result_is_plotted_explained_and_compared() {
     );
     assert!(
         one.ends_with(
-            "confidence intervals need at least two seeds in A and in B: run each with \
-             --seed 1 --result DIR/1 and --seed 2 --result DIR/2, and compare the folders DIR\n"
+            "confidence intervals need at least two seeds in A and in B: run A with --seed 1 \
+             --result A/1 and with --seed 2 --result A/2, and B likewise into B/1 and B/2; then \
+             compare the folders A and B\n"
         ),
         "{one}"
     );
@@ -426,7 +427,8 @@ fn sweeps_and_several_seeds_are_plotted_and_reported_with_intervals() {
 
     let page = stdout(&redpoll(&["report", &file, "--out", "-"]));
     assert!(
-        page.contains("<strong>Goodput is ") && page.contains("kb/s with mac.link_retry_delay")
+        page.contains("<strong>Goodput is highest, ")
+            && page.contains("kb/s, with mac.link_retry_delay")
     );
     assert!(page.contains("redpoll run line-2 --seed 1 --set"));
     assert_eq!(page.matches("class=\"interval\"").count() % 6, 0);

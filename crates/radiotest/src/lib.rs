@@ -160,7 +160,7 @@ const PROPERTIES: [Property; 26] = [
         acknowledging::extended,
     ),
     (
-        "a frame to another station, to every station, or without a request is not acknowledged",
+        "a frame to another station, to every station, or without a request for an acknowledgment is not acknowledged",
         acknowledging::nothing_else,
     ),
     (

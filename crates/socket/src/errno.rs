@@ -46,10 +46,10 @@ errnos! {
     EFAULT = 14, "Invalid pointer.";
     EINVAL = 22, "Invalid argument, or a call that is not allowed now.";
     EMFILE = 24, "No free descriptor, or no memory for another connection.";
-    EPIPE = 32, "The sending side is closed.";
+    EPIPE = 32, "This side can no longer send.";
     ENOSYS = 38, "The call does not exist.";
     EDESTADDRREQ = 89, "The destination is missing.";
-    EMSGSIZE = 90, "The data do not fit one datagram.";
+    EMSGSIZE = 90, "The data do not fit into one datagram.";
     ENOPROTOOPT = 92, "Unknown option.";
     EPROTONOSUPPORT = 93, "Unknown protocol.";
     EOPNOTSUPP = 95, "This kind of socket does not support the call, or the call does not \

@@ -33,7 +33,7 @@ impl fmt::Display for Error {
             Error::NoSlot => "no free socket slot",
             Error::PortInUse => "the port is in use",
             Error::NoRoute => "no route to the destination",
-            Error::TooLong => "the data do not fit one datagram",
+            Error::TooLong => "the data do not fit into one datagram",
             Error::WouldBlock => "the call would block",
             Error::NotConnected => "the connection is not open",
             Error::Failed(_) => "the connection failed",

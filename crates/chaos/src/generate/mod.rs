@@ -43,7 +43,9 @@ const EVENTS: i64 = 300_000;
 
 /// No draw of a seed was a valid scenario.
 #[derive(Debug, thiserror::Error)]
-#[error("seed {seed}: none of {DRAWS} random scenarios is valid; the last one: {last}")]
+#[error(
+    "seed {seed}: none of {DRAWS} random scenarios is valid; error of the last scenario: {last}"
+)]
 pub struct Invalid {
     pub seed: u64,
     pub last: ScenarioError,

@@ -43,7 +43,7 @@ pub fn run(args: &RunArgs) -> ExitCode {
 fn told_set_up(took: WallDuration) -> String {
     if took > WallDuration::from_secs(1) {
         format!(
-            "set-up: computing links and routes took {:.1} s in addition\n",
+            "set-up: computing links and routes took {:.1} s, in addition to the time of the simulation\n",
             took.as_secs_f64()
         )
     } else {
@@ -54,7 +54,10 @@ fn told_set_up(took: WallDuration) -> String {
 /// Returns the command that shows a capture with the addresses of its mesh.
 pub(crate) fn how_to_look_at(capture: &Path, scenario: &Scenario) -> String {
     let option = crate::output::wireshark_option(scenario);
-    format!("capture: wireshark {option} {}\n", capture.display())
+    format!(
+        "to show the capture: wireshark {option} {}\n",
+        capture.display()
+    )
 }
 
 fn try_run(args: &RunArgs) -> Result<ExitCode, Failure> {
@@ -116,7 +119,7 @@ fn try_run(args: &RunArgs) -> Result<ExitCode, Failure> {
         }
         if let Some(folder) = &args.result {
             text += &format!(
-                "result: redpoll report {0}; redpoll view {0}\n",
+                "to show the result: redpoll report {0}, or redpoll view {0}\n",
                 folder.display()
             );
         }

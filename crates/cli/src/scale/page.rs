@@ -189,7 +189,7 @@ pub fn page(rows: &[Value]) -> String {
     let _ = writeln!(
         page,
         "<p class=\"soft\">Measured by Redpoll {} on {}: {}.</p>\n<h2>Required figures</h2>\n\
-         <table><tr><th>figure<th>required<th>greatest measured<th>mesh</tr>",
+         <table><tr><th>figure<th>required<th>greatest measured value<th>mesh</tr>",
         escape(env!("CARGO_PKG_VERSION")),
         today(),
         escape(&machine())

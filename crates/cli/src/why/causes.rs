@@ -67,7 +67,7 @@ impl Cause {
             Cause::PollPerFragment => {
                 "let the parent send all frames of a datagram after one data request, with the \
                  frame-pending bit in all frames except the last (indirect.burst), or let the \
-                 leaf send the next data request at once while that bit is set"
+                 leaf send the next data request immediately while that bit is set"
             }
             Cause::RtoFloor => {
                 "let the timeout follow the round-trip time: use a smaller lower bound \
@@ -75,7 +75,7 @@ impl Cause {
                  (RACK-TLP, RFC 8985)"
             }
             Cause::DelayedAck => {
-                "let the receiver acknowledge a single segment at once (Linux: TCP_QUICKACK, `ip \
+                "let the receiver acknowledge a single segment immediately (Linux: TCP_QUICKACK, `ip \
                  route change ... quickack 1`), or let the sender have two segments in flight"
             }
             Cause::LostFragments => {
@@ -177,7 +177,7 @@ fn range(tally: &Tally) -> String {
 
 fn polled(tally: &Tally) -> String {
     format!(
-        "{} fragments waited for the sleepy node's next data request, {} each",
+        "{} fragments each waited {} for the sleepy node's next data request",
         tally.count,
         range(tally)
     )

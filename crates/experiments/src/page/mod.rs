@@ -124,8 +124,8 @@ impl Page<'_> {
             page,
             "<p>{}</p>\n<p class=\"big\"><strong>{held} of {all} {what} \
              hold{share}.</strong></p>\n<p class=\"soft\">Simulated by Redpoll {} (sources {}) on \
-             {}, {} seeds per point. Cases that take long may have fewer seeds; n is their \
-             number.</p>\n",
+             {}, {} seeds per point. Cases that take long may have fewer seeds, as the \
+             column \"seeds\" shows.</p>\n",
             escape(self.study.citation),
             escape(self.version),
             escape(self.fingerprint),

@@ -33,7 +33,7 @@ class Congestion:
         gives no information about the path (RFC 7661)."""
 
     def on_loss(self, update: CongestionUpdate) -> Window | None:
-        """A loss was detected without a timeout. Recovery ends at `ssthresh`."""
+        """A loss was detected without a timeout. Recovery brings cwnd to `ssthresh`."""
 
     def on_rto(self, update: CongestionUpdate) -> Window | None:
         """The retransmission timer ran out, for the first time if `update.is_first`."""

@@ -137,7 +137,7 @@ fn headline(points: &[Row]) -> String {
     let by_rate = |a: &(&Row, Interval), b: &(&Row, Interval)| a.1.value.total_cmp(&b.1.value);
     match (known().max_by(by_rate), known().min_by(by_rate)) {
         (Some((best, most)), Some((worst, least))) if best.name != worst.name => format!(
-            "Goodput is {} kb/s with {}, and {} kb/s with {}.",
+            "Goodput is highest, {} kb/s, with {}, and lowest, {} kb/s, with {}.",
             shown(&most),
             best.name,
             shown(&least),

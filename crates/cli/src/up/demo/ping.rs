@@ -42,7 +42,7 @@ pub(super) fn run(plan: &Plan, step: &Step) -> Result<Outcome, StepFailure> {
         return Err(format!("{answers} of {COUNT} pings were answered").into());
     }
     Ok(Outcome::Done(format!(
-        "{answers} of {COUNT} answered{times}"
+        "{answers} of {COUNT} pings answered{times}"
     )))
 }
 

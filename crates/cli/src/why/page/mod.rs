@@ -70,10 +70,11 @@ fn render(args: &WhyArgs, seen: &Seen, told: &[Vec<Told>]) -> String {
     if let Some(map) = map::svg(&seen.links, ends.flatten()) {
         let _ = writeln!(
             page,
-            "<h2>Links</h2>\n<p>Each line is a link with at least a hundredth of the frames of the \
-             busiest link, and is as wide as its share of the frames. The number is the share of \
-             attempts that were repeated or failed; links above 20 % are red. Places are not \
-             positions: a capture has none.</p>\n{map}"
+            "<h2>Links</h2>\n<p>The map shows the links with at least a hundredth of the frames of \
+             the busiest link. A wider line carries more frames. The number is the share of the \
+             link's attempts that were repeated or failed; links above 20 % are red. The map does \
+             not show the positions of the nodes, because a capture does not contain them.\
+             </p>\n{map}"
         );
     }
     for (flow, told) in all.iter().take(FLOWS) {
@@ -82,7 +83,8 @@ fn render(args: &WhyArgs, seen: &Seen, told: &[Vec<Told>]) -> String {
     if all.len() > FLOWS {
         let _ = writeln!(
             page,
-            "<p>Only the text output of <code>redpoll why</code> shows {} more connections.</p>",
+            "<p>This page leaves out {} more connections; the text output of <code>redpoll \
+             why</code> shows them.</p>",
             all.len() - FLOWS
         );
     }

@@ -379,8 +379,8 @@ impl App<'_, '_> {
                     nodes.extend(all().filter(|index| far_end != Some(TargetHost::Node(*index))));
                 }
                 HOST if self.scenario.border_router().is_none() => {
-                    let problem = "got host, but there is no border router; allowed: nodes, \
-                                   or a node with role = \"border\"";
+                    let problem = "got host, but no node has role = \"border\"; allowed: \
+                                   names and groups of nodes, or host with a border router";
                     return Err(self.values.error(&key, problem));
                 }
                 HOST => nodes.push(self.scenario.nodes.len()),
