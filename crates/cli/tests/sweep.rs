@@ -209,7 +209,7 @@ fn mistakes_in_a_sweep_are_reported_before_the_first_run() {
         ),
         (
             "scenario = \"line-1\"\ngrid.mac.max_frame_retries = 3",
-            "a list of values",
+            "grid.mac.max_frame_retries: got 3; allowed: a list of values",
         ),
         ("scenario = \"line-1\"\nseeds = 0", "seeds"),
         ("scenario = \"line-1\"\nseeds = [1, 1]", "seeds"),
@@ -227,7 +227,7 @@ fn mistakes_in_a_sweep_are_reported_before_the_first_run() {
         ("scenario = \"line-1\"\nseeds = [-1]", "a list of seeds"),
         (
             "scenario = \"line-1\"\nset.mac.min_be = 3\ngrid.mac.min_be = [1, 2]",
-            "set.mac.min_be: allowed: a key that neither",
+            "set.mac.min_be: got a key that grid or random also varies",
         ),
         ("scenario = \"line-1", "toml"),
     ] {

@@ -299,7 +299,7 @@ fn mistakes_are_named_before_the_first_run() {
         (
             "held_out = 6",
             "held_out = 1",
-            "search.held_out: allowed: 2 to 1000",
+            "search.held_out: got 1; allowed: 2 to 1000",
         ),
         ("tcp.mss =", "seed =", "the seed cannot be a free key"),
         (
@@ -320,7 +320,10 @@ fn mistakes_are_named_before_the_first_run() {
     let bare = GOAL.replace("latency.p95 = \"2 s\"\nreliability = \"99 %\"\n", "");
     folder.write("goal.toml", &bare);
     let told = complaint(&tune(&folder, &["goal.toml", "--list"]));
-    assert!(told.contains("limits: allowed: one or more"), "{told}");
+    assert!(
+        told.contains("limits: got none; allowed: one or more"),
+        "{told}"
+    );
     let best = "minimize = \"current\"";
     assert!(bare.contains(best));
     for (best_now, is_allowed) in [

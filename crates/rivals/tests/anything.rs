@@ -162,7 +162,10 @@ fn drive<P: Protocol>(protocol: P, steps: &[Step], active: bool) {
             assert!(len <= written, "{len} bytes of {written}");
             let mut out = vec![0; len];
             assert_eq!(table.read(pulled.handle(), 0, &mut out), Ok(len));
-            assert!(out.iter().all(|byte| *byte == 7), "bytes that nobody wrote");
+            assert!(
+                out.iter().all(|byte| *byte == 7),
+                "a byte that the application did not write"
+            );
             let header = pulled.header();
             let seq = u32::from_be_bytes([header[4], header[5], header[6], header[7]]);
             let controls = u32::from(header[13] & 2 != 0) + u32::from(header[13] & 1);

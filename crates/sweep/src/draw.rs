@@ -58,9 +58,13 @@ impl Range {
     }
 
     pub fn ends(&self) -> Result<Ends, String> {
-        let number = "allowed: numbers, or texts such as \"40 ms\"";
-        let (from, unit, whole) = split(&self.from).ok_or(format!("`from`: {number}"))?;
-        let (to, other, also) = split(&self.to).ok_or(format!("`to`: {number}"))?;
+        let end = |name: &str, value: &toml::Value| {
+            split(value).ok_or_else(|| {
+                format!("`{name}`: got {value}; allowed: a number, or a text such as \"40 ms\"")
+            })
+        };
+        let (from, unit, whole) = end("from", &self.from)?;
+        let (to, other, also) = end("to", &self.to)?;
         if unit != other {
             return Err(format!(
                 "`from` is in {unit:?}, `to` in {other:?}; allowed: one unit for both"

@@ -63,9 +63,9 @@ pub struct Plan {
 /// The error for a file that names no scenario.
 pub(crate) const NO_SCENARIO: &str = "scenario: missing; add the path of a TOML file, or a name \
     from `redpoll list`, such as scenario = \"office\"";
-/// The error for a text that names a scenario although the caller gives one.
+/// The error for a text that names a scenario although the caller passes a scenario.
 pub(crate) const SECOND_SCENARIO: &str = "scenario: got a scenario in the text, but the caller \
-    gives one already; remove this key from the text";
+    already passes a scenario; remove this key from the text";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -152,7 +152,14 @@ impl Plan {
         let mut combinations = vec![Vec::new()];
         for (key, values) in leaves("", &file.grid) {
             let list = values.as_array().filter(|list| !list.is_empty());
-            let list = list.ok_or(format!("grid.{key}: allowed: a list of values"))?;
+            let list = list.ok_or_else(|| {
+                let got = if values.is_array() {
+                    "an empty list".to_owned()
+                } else {
+                    written(values)
+                };
+                format!("grid.{key}: got {got}; allowed: a list of values, such as [1, 2]")
+            })?;
             let room = RUNS_MAX / seeds.len() / list.len();
             if combinations.len() > room {
                 return Err(format!(
@@ -181,7 +188,10 @@ impl Plan {
             return Err(allowed.to_owned().into());
         }
         if let Some((key, _)) = combinations[0].iter().find(|(key, _)| fixed.contains(key)) {
-            let line = format!("set.{key}: allowed: a key that neither grid nor random varies");
+            let line = format!(
+                "set.{key}: got a key that grid or random also varies; remove it from set, or from \
+                 the other table"
+            );
             return Err(line.into());
         }
         let mut points = Vec::with_capacity(combinations.len());
@@ -284,7 +294,10 @@ fn drawn(
         ranges.push((key, range));
     }
     if ranges.is_empty() {
-        return Err("random.keys: allowed: keys, each with { from = …, to = … }".to_owned());
+        return Err(
+            "random.keys: got no key; allowed: one or more keys, each with { from = …, to = … }"
+                .to_owned(),
+        );
     }
     let mut rng = Rng::named(random.seed, "sweep");
     let mut points = Vec::new();

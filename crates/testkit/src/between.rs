@@ -194,7 +194,11 @@ impl Between {
         };
         let mut payload = vec![0; usize::from(desc.payload_len)];
         let read = end.conn.read(desc.token, 0, &mut payload);
-        assert_eq!(read, Ok(payload.len()), "what was just made can be read");
+        assert_eq!(
+            read,
+            Ok(payload.len()),
+            "the payload of the new segment can be read"
+        );
         let bytes = [desc.header.as_bytes(), &payload].concat();
         end.held.push_back((desc.token, bytes));
         if end.held.len() > 3 {
@@ -227,7 +231,10 @@ impl Between {
         }
         let first = ISS[side] + 1;
         let last = first + end.written as u32 + u32::from(end.closed);
-        assert!(segment.end() <= last, "more than was written");
+        assert!(
+            segment.end() <= last,
+            "the segment ends beyond the written bytes"
+        );
         for (i, byte) in segment.payload.iter().enumerate() {
             let offset = (segment.seq - first) as usize + i;
             assert_eq!(*byte, pattern(side, offset), "a wrong byte leaves");
@@ -293,7 +300,10 @@ impl Between {
         for side in 0..2 {
             let [end, peer] = [&self.ends[side], &self.ends[1 - side]];
             let arrived = end.read + end.conn.recv_queue();
-            assert!(arrived <= peer.written, "bytes that nobody wrote");
+            assert!(
+                arrived <= peer.written,
+                "more bytes arrived than the peer wrote"
+            );
             assert!(end.conn.unacked() <= end.written);
             if let Some(error) = end.conn.error() {
                 assert!(self.damaged, "{error:?} of side {side}, {}", self.tell());

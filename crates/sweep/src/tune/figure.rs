@@ -241,7 +241,10 @@ impl Figure {
     /// Parses a limit such as `"4 s"`, and converts it to the figure's first unit.
     pub fn limit(&self, value: &toml::Value) -> Result<f64, String> {
         let units: Vec<&str> = self.units.iter().map(|(unit, _)| *unit).collect();
-        let allowed = || format!("allowed: a number with a unit of {}", units.join(", "));
+        let allowed = || {
+            let units = units.join(", ");
+            format!("got {value}; allowed: a number above 0 with one of the units {units}")
+        };
         let (number, unit, _) = split(value).ok_or_else(allowed)?;
         let unit = self.units.iter().find(|(known, _)| *known == unit);
         let (_, size) = unit.ok_or_else(allowed)?;

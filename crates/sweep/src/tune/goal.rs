@@ -168,7 +168,7 @@ fn space(free: &toml::Table) -> Result<Space, String> {
     }
     if parameters.is_empty() {
         Err(
-            "free: allowed: keys of the scenario, each with a list of values or \
+            "free: got no key; allowed: keys of the scenario, each with a list of values or \
                      { from = …, to = … }"
                 .to_owned(),
         )
@@ -181,7 +181,8 @@ fn parameter(name: &str, value: &toml::Value) -> Result<Parameter, String> {
     let allowed = "allowed: a list of at least two values, or { from = …, to = … }; to give several \
                    keys the same value: any name and { keys = […], values = […] }";
     let list = |values: &[toml::Value]| match values.len() {
-        0 | 1 => Err(allowed.to_owned()),
+        0 => Err(format!("got an empty list; {allowed}")),
+        1 => Err(format!("got a list with one value; {allowed}")),
         _ => Ok(Values::List(values.iter().map(written).collect())),
     };
     let (keys, values) = match value {
@@ -204,15 +205,20 @@ fn parameter(name: &str, value: &toml::Value) -> Result<Parameter, String> {
                     to: Some(_),
                     ..
                 } => range(&free)?,
-                _ => return Err(allowed.to_owned()),
+                _ => {
+                    let got = "got neither only `values` nor both `from` and `to`";
+                    return Err(format!("{got}; {allowed}"));
+                }
             };
             (free.keys, values)
         }
-        _ => return Err(allowed.to_owned()),
+        _ => return Err(format!("got {value}; {allowed}")),
     };
     let keys = keys.unwrap_or_else(|| vec![name.to_owned()]);
     match keys.iter().find(|key| *key == "seed") {
-        _ if keys.is_empty() => Err("keys: allowed: keys of the scenario".to_owned()),
+        _ if keys.is_empty() => {
+            Err("keys: got an empty list; allowed: one or more keys of the scenario".to_owned())
+        }
         Some(_) => Err("the seed cannot be a free key; allowed: `seeds` in [search]".to_owned()),
         None => Ok(Parameter {
             name: name.to_owned(),
@@ -243,7 +249,7 @@ fn range(free: &Free) -> Result<Values, String> {
     if (2..=1_000).contains(&steps) {
         Ok(Values::Range { ends, steps })
     } else {
-        Err("steps: allowed: 2 to 1000".to_owned())
+        Err(format!("steps: got {steps}; allowed: 2 to 1000"))
     }
 }
 
@@ -278,8 +284,8 @@ fn aims(file: &File, scenario: &Scenario) -> Result<Aims, String> {
     // A node that sends nothing would need the least current, and is not a valid answer.
     if limits.is_empty() && !best.is_of_traffic() {
         Err(
-            "limits: allowed: one or more, such as latency.p95 = \"2 s\"; without limits the best \
-             node would be one that sends nothing"
+            "limits: got none; allowed: one or more, such as latency.p95 = \"2 s\"; without \
+             limits, a node that sends nothing would be the best"
                 .to_owned(),
         )
     } else {
@@ -292,7 +298,9 @@ fn effort(search: &Searching) -> Result<Effort, String> {
         if (least..=most).contains(&value) {
             Ok(())
         } else {
-            Err(format!("search.{key}: allowed: {least} to {most}"))
+            Err(format!(
+                "search.{key}: got {value}; allowed: {least} to {most}"
+            ))
         }
     };
     within("points", search.points as u64, 2, 10_000)?;

@@ -86,7 +86,7 @@ impl<'a> Runs<'a> {
         };
         let cases: Vec<Case> = points.iter().map(|point| case(point.as_ref())).collect();
         let line = format!(
-            "judging: {}, {} not used in the search",
+            "judging: {} with {} that the search did not use",
             many(cases.len(), "point"),
             many(goal.held_out.len(), "seed")
         );

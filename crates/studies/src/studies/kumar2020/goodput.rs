@@ -257,7 +257,7 @@ pub fn figure_4b() -> Figure {
     figure
         .known(At::new(SERIES, "radio"), GOODPUT, bound::radio_kbps())
         .paper(125.0)
-        .note("in the paper, the radio halves the rate");
+        .note("in the paper, the costs of the radio halve the rate, from 250 to 125 kb/s");
     figure
         .known(
             At::new(SERIES, "unused space"),

@@ -9,8 +9,8 @@ use redpoll_experiments::{At, Case, Figure, Handle, Metric, VERDICT, X};
 const COST: Metric = Metric::new("additional time", "s");
 
 /// Why more than 2 % is sent twice.
-const CAUSE: &str = "a lost connection costs the three segments in flight, and one or more that \
-    timeouts retransmitted before";
+const CAUSE: &str = "a lost connection costs the three segments in flight, and the segments that \
+    tail loss probe and retransmission timer send before the source gives the connection up";
 
 struct Rows {
     twice: Vec<Handle>,

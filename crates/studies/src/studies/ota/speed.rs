@@ -92,7 +92,7 @@ pub fn awake() -> Figure {
         .judged("over-stop-and-wait")
         .cause(
             "over three hops, one block in flight already occupies the channel all the time, so a \
-             protocol that requests the next block at once is nearly as fast as TCP",
+             protocol that requests the next block immediately is nearly as fast as TCP",
             &[bounds[2]],
         );
     figure
@@ -141,7 +141,8 @@ pub fn sleepy() -> Figure {
         .judged("charge-over-block1")
         .cause(
             "the leaf listens while the next segment is still on its way: without loss, for 16 s \
-             in total with TCP and for 6 s with Block1 (seed 1); Q-Block costs as much as TCP",
+             in total with TCP and for 6 s with Block1 (seed 1); the charge is greater with \
+             Q-Block than with TCP",
             &[of(&rows, By::QBlock).charge[2]],
         );
     figure

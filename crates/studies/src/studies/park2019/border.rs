@@ -23,7 +23,7 @@ pub fn border() -> Figure {
     let mut figure = Figure::new("border", "TAiM, FQ-CoDel and the policy lead")
         .x_label("seconds since the flows started")
         .about(
-            "The border router forwards each packet at once (`without`), or when one of five \
+            "The border router forwards each packet immediately (`without`), or when one of five \
              mechanisms permits it. These are TAiM, TAiM with `taim.policy = \"lead\"`, deficit \
              round robin (DRR) behind a shaper, FQ-CoDel behind the same shaper, and FQ-CoDel \
              alone. The shaper releases one packet every D_init (TAiM's first delay between two \

@@ -35,7 +35,7 @@ const TERMS: &[(&str, &str)] = &[
     ),
     (
         "without, TAiM",
-        "A border router that forwards at once, and one with TAiM.",
+        "A border router that forwards each packet immediately, and a border router with TAiM.",
     ),
     (
         "throughput",

@@ -58,7 +58,7 @@ fn downstream(figure: &mut Figure) {
         let case = spared(&case).set("spare.room", room);
         of_down(
             figure,
-            &format!("{SPARED}, {room} may wait per node"),
+            &format!("{SPARED}, at most {room} waiting for each node"),
             &case,
         );
     }
