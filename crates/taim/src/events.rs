@@ -77,8 +77,8 @@ impl Events {
         if untracked > 0 {
             warn!(
                 packets = untracked,
-                "packets of flows without a place in the table passed at once; --flows sets the \
-                 number of places"
+                "packets of flows without a place in the table passed immediately; --flows sets \
+                 the number of places"
             );
         }
         let pushed_out = since(|it| it.pushed_out);
@@ -91,7 +91,8 @@ impl Events {
         if overflows != self.overflows {
             warn!(
                 notices = overflows.wrapping_sub(self.overflows),
-                "the kernel's queue overflowed: packets passed at once, because the program reads too slowly"
+                "the kernel's queue overflowed: packets passed immediately, because the program \
+                 reads too slowly"
             );
             self.overflows = overflows;
         }
@@ -100,7 +101,7 @@ impl Events {
             let said = if self.is_shaping {
                 "flows compete for the mesh: packets wait"
             } else {
-                "no flows compete for the mesh: packets pass at once"
+                "no flows compete for the mesh: packets pass immediately"
             };
             debug!(flows = taim.flow_counts().1, "{said}");
         }

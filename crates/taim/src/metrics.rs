@@ -30,27 +30,27 @@ const COUNTERS: [(&str, &str, ReadCounter); 11] = [
     ),
     (
         "uncontended_total",
-        "Packets that were forwarded at once because their flow did not compete for the mesh, or the mesh was not the bottleneck.",
+        "Packets that were forwarded immediately because their flow did not compete for the mesh, or the mesh was not the bottleneck.",
         |it| it.uncontended,
     ),
     (
         "foreign_total",
-        "Packets that were forwarded at once because they are not TCP over IPv6, or are fragments.",
+        "Packets that were forwarded immediately because they are not TCP over IPv6, or are fragments.",
         |it| it.foreign,
     ),
     (
         "malformed_total",
-        "Packets that were forwarded at once because they are truncated or have invalid headers.",
+        "Packets that were forwarded immediately because they are truncated or have invalid headers.",
         |it| it.malformed,
     ),
     (
         "on_probation_total",
-        "Packets that were forwarded at once because their flow was not yet confirmed: each end must first acknowledge data of the other end.",
+        "Packets that were forwarded immediately because their flow was not yet confirmed: each end must first acknowledge data of the other end.",
         |it| it.on_probation,
     ),
     (
         "untracked_total",
-        "Packets that were forwarded at once because the table of flows had no place for their flow.",
+        "Packets that were forwarded immediately because the table of flows had no place for their flow.",
         |it| it.untracked,
     ),
     (
@@ -157,7 +157,7 @@ impl Snapshot {
             ),
             (
                 "shaping",
-                "1 while packets are held because flows compete for the mesh, 0 while packets are forwarded at once.",
+                "1 while packets are held because flows compete for the mesh, 0 while packets are forwarded immediately.",
                 f64::from(u8::from(self.is_shaping)),
             ),
             (
@@ -185,7 +185,7 @@ impl Snapshot {
         page.single(
             "queue_overflows_total",
             "counter",
-            "Reports of the kernel that packets were forwarded at once because the program read its queue too slowly.",
+            "Reports of the kernel that packets were forwarded immediately because the program read its queue too slowly.",
             self.overflows as f64,
         );
         page.histogram(
