@@ -269,12 +269,12 @@ fn mistakes_are_named_before_the_first_run() {
         (
             "[\"3 frames\", \"5 frames\"]",
             "[\"3 frames\"]",
-            "free.tcp.mss: allowed: a list",
+            "free.tcp.mss: got a list with one value; allowed: a list of at least two values",
         ),
         (
             "latency.p95 = \"2 s\"",
             "latency.p95 = \"2 mA\"",
-            "limits.latency.p95: allowed: a number",
+            "limits.latency.p95: got \"2 mA\"; allowed: a number above 0 with one of the units s, ms",
         ),
         (
             "latency.p95 =",
