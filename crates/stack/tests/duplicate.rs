@@ -17,6 +17,12 @@ const ROUTER: u16 = 6;
 
 /// Returns a host that is registering with `ROUTER`, and the transaction ID of the registration.
 fn registering() -> (Lone, u8) {
+    let (lone, option) = registration();
+    (lone, option[5])
+}
+
+/// Returns a host that is registering with `ROUTER`, and the registration option.
+fn registration() -> (Lone, Vec<u8>) {
     let mut lone = Lone::border(|config| {
         config.forwards = false;
         config.nd = NdConfig::default().with(|it| {
@@ -49,10 +55,22 @@ fn registering() -> (Lone, u8) {
         if let Some((_, packet)) = asked {
             // The registration option has the type 33; its sixth byte is the transaction ID.
             let at = packet.windows(2).rposition(|it| it == [33, 2]).unwrap();
-            return (lone, packet[at + 5]);
+            return (lone, packet[at..at + 16].to_vec());
         }
     }
     panic!("it did not register");
+}
+
+/// RFC 8505 §6: "A 6LN that supports this specification MUST always use an EARO": the option has the
+/// flag T and the transaction ID, which starts at 240 and increases (§5.2).
+#[test]
+fn a_registration_has_a_transaction_id() {
+    let (_, option) = registration();
+    assert_eq!(option[..2], [33, 2]);
+    let [.., flags, tid] = option[..6] else {
+        unreachable!("six bytes")
+    };
+    assert!(flags & 1 == 1 && tid >= 240, "{flags:#x}, {tid}");
 }
 
 fn answer(lone: &mut Lone, tid: u8, status: u8) -> Vec<NodeEvent> {

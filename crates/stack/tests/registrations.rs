@@ -398,6 +398,40 @@ fn without_a_number_the_registered_address_is_the_source() {
     assert_eq!(way_to_leaf(&mut lone), LEAF);
 }
 
+/// RFC 8505 §6: the answer to a registration has the registration option, with the flag T and the
+/// transaction ID if the registration has one. Nodes of RFC 6775 have none.
+#[test]
+fn an_answer_has_a_transaction_id_if_the_registration_has_one() {
+    for tid in [None, Some(0), Some(127), Some(240), Some(255)] {
+        let mut lone = router();
+        let (src, target) = match tid {
+            Some(_) => (link_local(LEAF), address(LEAF)),
+            None => (address(LEAF), link_local(1)),
+        };
+        let mut rest = vec![0; 4];
+        rest.extend(target.0);
+        rest.extend([1, 1, 0, LEAF as u8, 0, 0, 0, 0]);
+        rest.extend([
+            33,
+            2,
+            0,
+            0,
+            u8::from(tid.is_some()),
+            tid.unwrap_or(0),
+            0,
+            60,
+        ]);
+        rest.extend(EUI64);
+        let packet = packets::icmp(src, link_local(1), 255, SOLICITATION, 0, &rest);
+        lone.link_sends(LEAF, &packet);
+        let (_, answer) = lone.link_packets().pop().expect("an answer");
+        assert_eq!((answer[40], answer[40 + 34]), (ADVERTISEMENT, SUCCESS));
+        let flags = answer[40 + 36] & 1;
+        assert_eq!(flags, u8::from(tid.is_some()), "{tid:?}");
+        assert_eq!(answer[40 + 37], tid.unwrap_or(0), "{tid:?}");
+    }
+}
+
 #[test]
 fn addresses_of_others_are_not_registered() {
     for (target, status) in [(address(1), Some(1)), (Addr([0x20; 16]), None)] {

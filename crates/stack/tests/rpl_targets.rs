@@ -237,3 +237,107 @@ fn groups_of_targets_have_any_size() {
         }
     }
 }
+
+/// Returns whether a packet of the host, or of the neighbour `from`, for `to` leaves for the child.
+fn reaches_child(lone: &mut Lone, from: Option<u16>, to: u16) -> bool {
+    let _ = lone.link_packets();
+    let asked = packets::echo_request(Addr([0x20; 16]), address(to));
+    match from {
+        None => _ = lone.host_sends(&asked),
+        Some(from) => lone.link_sends(from, &asked),
+    }
+    let sent = lone.link_packets();
+    sent.iter().any(|(hop, _)| *hop == Address::Short(CHILD))
+}
+
+/// RFC 6550 §6.4.3: an acknowledged No-Path ends the route at once, at a root and at a router. No
+/// packet of the host, the parent or another neighbour goes to the child afterwards. A No-Path with
+/// an older Path Sequence or of another neighbour changes nothing, nor do other targets of the DAO.
+#[test]
+fn an_acknowledged_no_path_ends_the_route_at_once() {
+    const OTHER: u16 = 8;
+    let root = RplRoot::new(prefix(), mode::STORING, CONFIGURATION);
+    for is_root in [true, false] {
+        for (from, sequence, ends) in [
+            (CHILD, 240, true),
+            (CHILD, 241, true),
+            (CHILD, 255, true),
+            (CHILD, 239, false),
+            (OTHER, 241, false),
+        ] {
+            for (others, withdrawn) in [(0, 0), (1, 0), (1, 1), (3, 0), (3, 3)] {
+                let what =
+                    format!("root {is_root}, from {from}, {sequence}, {withdrawn} of {others}");
+                let mut lone = match is_root {
+                    true => {
+                        let mut lone = lone(RplRole::Root(root));
+                        lone.run_for(Duration::from_secs(10));
+                        lone
+                    }
+                    false => joined(),
+                };
+                let told = |lifetime: u8, own: u8, path: u8| -> Vec<(u16, u8, u8)> {
+                    let more = (0..others).map(|it| (101 + it, path, lifetime));
+                    [(100, path, own)].into_iter().chain(more).collect()
+                };
+                dao(&mut lone, CHILD, 1, &told(30, 30, 240));
+                assert_eq!(acks(&mut lone), [status::ACCEPTED], "{what}");
+                let senders = [None, Some(ROUTER), Some(OTHER)];
+                for sender in senders {
+                    assert!(reaches_child(&mut lone, sender, 100), "{what}, {sender:?}");
+                }
+                let rest = if withdrawn > 0 { 0 } else { 30 };
+                dao(&mut lone, from, 2, &told(rest, 0, sequence));
+                let _ = acks(&mut lone);
+                for sender in senders {
+                    let reaches = reaches_child(&mut lone, sender, 100);
+                    assert_eq!(reaches, !ends, "{what}, {sender:?}");
+                    for other in 0..others {
+                        let reaches = reaches_child(&mut lone, sender, 101 + other);
+                        let is_withdrawn = ends && withdrawn > 0;
+                        assert_eq!(reaches, !is_withdrawn, "{what}, {sender:?}, {other}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// RFC 6550 §9.4: a target may have several parents. The root uses the first one.
+#[test]
+fn of_several_parents_of_a_target_the_first_one_is_used() {
+    let root = RplRoot::new(prefix(), mode::NON_STORING, CONFIGURATION);
+    for parents in [[ROUTER, 4], [4, ROUTER]] {
+        let mut lone = lone(RplRole::Root(root));
+        lone.run_for(Duration::from_secs(10));
+        for child in [ROUTER, 4] {
+            tell(&mut lone, child, child, child, 1, |_| {});
+        }
+        let mut options = vec![RplOption::Target(TargetOption {
+            prefix: address(12),
+            len: 128,
+        })];
+        options.extend(parents.map(|parent| {
+            RplOption::Transit(Transit {
+                external: false,
+                control: 0,
+                sequence: Sequence(240),
+                lifetime: 30,
+                parent: Some(address(parent)),
+            })
+        }));
+        let body = [&[0, 0, 0, 1][..], &bytes(&options)].concat();
+        let packet = packets::icmp(address(12), address(1), 64, MESSAGE_TYPE, 2, &body);
+        lone.link_sends(ROUTER, &packet);
+        assert_eq!(
+            run_answering(&mut lone, Duration::from_secs(6), &[12]),
+            [address(12)],
+            "the target has one route"
+        );
+        let _ = lone.link_packets();
+        let asked = packets::echo_request(Addr([0x20; 16]), address(12));
+        lone.host_sends(&asked).unwrap();
+        let hops: Vec<_> = lone.link_packets().iter().map(|(hop, _)| *hop).collect();
+        assert_eq!(hops, [Address::Short(parents[0])]);
+    }
+}

@@ -90,6 +90,32 @@ fn the_longer_user_timeout_applies_within_the_limits() {
     assert_eq!(t.conn.user_timeout(), Some(s(100)), "L_LIMIT");
 }
 
+/// RFC 5482 §3.1: "the lower limit (L_LIMIT) MUST be larger than the current retransmission timeout".
+/// The peer shortens its timeout while ours has backed off to the configured maximum, below 100 s.
+#[test]
+fn an_adopted_timeout_is_above_the_retransmission_timeout() {
+    for max_rto in [60, 80, 99] {
+        let config = Config {
+            max_rto: s(max_rto),
+            user_timeout_option: Some(UserTimeoutOption {
+                advertise: s(1),
+                most: s(3_600),
+            }),
+            ..with_option()
+        };
+        let mut t = established(&config, Some(s(3_600)));
+        t.write(b"x");
+        t.wait(1_000_000);
+        t.sent();
+        let rto = t.conn.info().rto;
+        assert!(rto >= s(max_rto - 1) && rto <= s(max_rto), "{rto:?}");
+        send!(t, seq 1, ack 1, uto s(1));
+        assert_eq!(t.conn.user_timeout(), Some(s(100)), "{max_rto}");
+        t.run_until(1_099_000);
+        assert!(!t.conn.is_closed(), "{max_rto}");
+    }
+}
+
 /// The option takes effect on any segment that passes the checks.
 #[test]
 fn a_later_option_changes_the_timeout() {
