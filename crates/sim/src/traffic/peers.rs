@@ -43,18 +43,25 @@ impl Peers {
     /// Assigns `pair` to `flow`, and removes the flow's previous pair. `iss` is the initial send
     /// sequence number of the sender, if known.
     pub(super) fn set(&self, pair: Pair, iss: Option<SeqNum>, flow: FlowId) {
+        self.forget(flow);
         let mut pairs = self.0.borrow_mut();
-        if let Some(old) = pairs.pairs.insert(flow, pair) {
-            pairs.flows.remove(&old);
-        }
+        pairs.pairs.insert(flow, pair);
         pairs.flows.insert(pair, (flow, iss));
     }
 
     /// Forgets the pair of `flow`, whose connection was lost. Bytes that the receiver still reads
     /// from this connection belong to no flow.
     pub(super) fn forget(&self, flow: FlowId) {
-        let mut pairs = self.0.borrow_mut();
-        if let Some(old) = pairs.pairs.remove(&flow) {
+        let pairs = &mut *self.0.borrow_mut();
+        let Some(old) = pairs.pairs.remove(&flow) else {
+            return;
+        };
+        // Another flow of the same node may have taken over the pair, by chance.
+        if pairs
+            .flows
+            .get(&old)
+            .is_some_and(|(owner, _)| *owner == flow)
+        {
             pairs.flows.remove(&old);
         }
     }
@@ -95,13 +102,17 @@ mod tests {
     use crate::oracle::Oracle;
     use redpoll_base::Addr;
 
-    #[test]
-    fn a_connection_with_other_initial_numbers_is_of_no_flow() {
-        let end = |port| Endpoint {
+    fn pair(sender: u16) -> Pair {
+        let [sender, receiver] = [sender, 80].map(|port| Endpoint {
             addr: Addr::UNSPECIFIED,
             port,
-        };
-        let pair = Pair::new(end(1), end(2));
+        });
+        Pair::new(sender, receiver)
+    }
+
+    #[test]
+    fn a_connection_with_other_initial_numbers_is_of_no_flow() {
+        let pair = pair(1);
         let flow = Oracle::default().flow("readings", "a", "b");
         let peers = Peers::default();
         peers.set(pair, Some(SeqNum(7)), flow);
@@ -112,5 +123,30 @@ mod tests {
         assert_eq!(peers.flow(&pair, Some(SeqNum(8))), Some(flow));
         peers.forget(flow);
         assert_eq!(peers.flow(&pair, None), None);
+    }
+
+    /// Checks that a flow loses only its own pair when it connects again or gives up: another flow
+    /// of the same node may use its former port.
+    #[test]
+    fn a_pair_belongs_to_the_flow_that_took_it_last() {
+        let mut oracle = Oracle::default();
+        let [one, other] = ["one", "other"].map(|name| oracle.flow(name, "a", "b"));
+        for number in [None, Some(SeqNum(7))] {
+            for again in [true, false] {
+                let peers = Peers::default();
+                peers.set(pair(1), number, one);
+                peers.set(pair(1), number, other);
+                assert_eq!(peers.flow(&pair(1), number), Some(other));
+                if again {
+                    peers.set(pair(2), number, one);
+                    assert_eq!(peers.flow(&pair(2), number), Some(one));
+                } else {
+                    peers.forget(one);
+                }
+                assert_eq!(peers.flow(&pair(1), number), Some(other), "{again}");
+                peers.forget(other);
+                assert_eq!(peers.flow(&pair(1), number), None);
+            }
+        }
     }
 }
