@@ -22,6 +22,9 @@ pub(super) struct Get {
     /// Whether the request is HTTP/1.0, which has no Host.
     is_old: bool,
     hosts: u8,
+    content_length: Option<u64>,
+    /// Whether `chunked` is the last transfer coding; `None` without `Transfer-Encoding`.
+    is_chunked: Option<bool>,
 }
 
 /// A range of bytes (RFC 9110 §14.1.2).
@@ -124,7 +127,9 @@ pub(super) fn parse(bytes: &[u8]) -> Option<(Parsed, usize)> {
         let is_good = lines.all(|line| get.field(line));
         let hosts = usize::from(get.hosts);
         // RFC 9112 §3.2: exactly one Host, which only HTTP/1.0 may omit, regardless of the method.
-        if !is_good || hosts > 1 || hosts == 0 && !get.is_old {
+        // RFC 9112 §6.3: a request whose last transfer coding is another has an unknown length.
+        let has_length = get.is_chunked != Some(false);
+        if !is_good || !has_length || hosts > 1 || hosts == 0 && !get.is_old {
             return Some((Parsed::Wrong(Status::BAD_REQUEST), taken));
         }
         if !get.is_allowed {
@@ -140,8 +145,13 @@ pub(super) fn parse(bytes: &[u8]) -> Option<(Parsed, usize)> {
 
 impl Get {
     /// Parses a line of the header. Returns whether it is valid: a name that is a token directly
-    /// before a colon (RFC 9112 §5.1), and not a continuation of another line (§5.2).
+    /// before a colon (RFC 9112 §5.1), and not a continuation of another line (§5.2). The value has
+    /// no CR or NUL (RFC 9110 §5.5), and a length is one number (RFC 9112 §6.3).
     fn field(&mut self, line: &[u8]) -> bool {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if line.contains(&b'\r') || line.contains(&0) {
+            return false;
+        }
         let Some(colon) = line.iter().position(|byte| *byte == b':') else {
             return false;
         };
@@ -166,8 +176,19 @@ impl Get {
             "range" => self.part = Part::parse(value),
             "if-range" => self.if_range = Some(value.to_owned()),
             // The server does not read requests that follow a request with content.
-            "content-length" if value != "0" => self.stays_open = false,
-            "transfer-encoding" => self.stays_open = false,
+            "content-length" => {
+                let is_number = !value.is_empty() && value.bytes().all(|it| it.is_ascii_digit());
+                let Some(length) = value.parse().ok().filter(|_| is_number) else {
+                    return false;
+                };
+                self.stays_open &= length == 0;
+                return *self.content_length.get_or_insert(length) == length;
+            }
+            "transfer-encoding" => {
+                let last = value.rsplit(',').next().unwrap_or(value).trim();
+                self.is_chunked = Some(last.eq_ignore_ascii_case("chunked"));
+                self.stays_open = false;
+            }
             "host" => {
                 self.hosts = self.hosts.saturating_add(1);
                 return is_host(value);
@@ -223,6 +244,8 @@ fn request_line(line: &str) -> Parsed {
         is_allowed,
         is_old: version == "HTTP/1.0",
         hosts: 0,
+        content_length: None,
+        is_chunked: None,
     })
 }
 
@@ -277,6 +300,53 @@ mod tests {
                 };
                 let text = String::from_utf8_lossy(fields);
                 assert_eq!(parsed, Some(Parsed::Wrong(status)), "{start}{text}");
+            }
+        }
+    }
+
+    /// RFC 9110 §5.5, RFC 9112 §6.3: values with CR or NUL, a length that is not one number, and a
+    /// last transfer coding other than `chunked` are refused, whatever the method is.
+    #[test]
+    fn requests_with_an_unclear_length_or_value_are_refused() {
+        for (fields, is_wrong) in [
+            ("Content-Length: 0", false),
+            ("Content-Length: 5", false),
+            ("Content-Length: 5\r\nContent-Length: 5", false),
+            ("Content-Length: 5\r\nContent-Length: 6", true),
+            ("Content-Length: 0\r\nContent-Length: 5", true),
+            ("Content-Length: 5, 5", true),
+            ("Content-Length: -1", true),
+            ("Content-Length: +1", true),
+            ("Content-Length: 0x5", true),
+            ("Content-Length:", true),
+            ("Content-Length: 99999999999999999999", true),
+            ("Transfer-Encoding: chunked", false),
+            ("Transfer-Encoding: gzip, Chunked", false),
+            (
+                "Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked",
+                false,
+            ),
+            ("Transfer-Encoding: chunked, gzip", true),
+            ("Transfer-Encoding: identity", true),
+            ("Transfer-Encoding:", true),
+            ("Content-Length: 5\r\nTransfer-Encoding: chunked", false),
+            ("X: a\0b", true),
+            ("X: a\rb", true),
+            ("X:\ta b", false),
+        ] {
+            for method in ["GET", "HEAD", "POST"] {
+                for version in ["1.0", "1.1"] {
+                    let request =
+                        format!("{method} / HTTP/{version}\r\nHost: a\r\n{fields}\r\n\r\n");
+                    let parsed = parse(request.as_bytes()).map(|(parsed, _)| parsed);
+                    let is_refused = parsed == Some(Parsed::Wrong(Status::BAD_REQUEST));
+                    assert_eq!(is_refused, is_wrong, "{request:?}: {parsed:?}");
+                    if let Some(Parsed::Get(get)) = parsed {
+                        let has_content = fields.contains("5") || fields.contains("unked");
+                        let stays = version == "1.1" && !has_content;
+                        assert_eq!(get.stays_open, stays, "{request:?}");
+                    }
+                }
             }
         }
     }
