@@ -253,22 +253,59 @@ fn without_smoltcp_the_scenario_is_refused_with_the_reason() {
     assert!(error.contains("built without smoltcp"), "{error}");
 }
 
-/// Checks that the MSS leaves room for RPL's header, although a larger one is configured.
+/// Checks that the MSS leaves room for RPL's headers, although a larger one is configured: for each
+/// implementation, in both modes and directions, over one hop and over three.
 #[test]
-fn the_largest_segments_fit_beside_rpls_header() {
-    let rpl = ("routing", "rpl");
-    for (sender, key) in [
-        ("uip-2.5", "rivals.uip_mss"),
-        ("blip", "rivals.blip_mss"),
-        ("one-segment", "rivals.segment_mss"),
+fn the_largest_segments_fit_beside_rpls_headers() {
+    for (transport, mss) in [
+        ("uip-2.5", "rivals.uip_mss = \"1220 B\""),
+        ("uip-3.0", "rivals.uip_mss = \"1220 B\""),
+        ("uip-lim", "rivals.uip_mss = \"1220 B\""),
+        ("blip", "rivals.blip_mss = \"1220 B\""),
+        ("one-segment", "rivals.segment_mss = \"1220 B\""),
+        // The MSS of this one is always the largest.
+        ("linux", ""),
+        #[cfg(feature = "smoltcp")]
+        ("smoltcp", "tcp.mss = \"1200 B\""),
     ] {
-        let more = [
-            rpl,
-            (key, "1220 B"),
-            ("duration", "60 s"),
-            ("apps.bulk.start", "20 s"),
-        ];
-        let report = transfer(sender, "redpoll", 5_000, &more);
-        assert_eq!(report.flows[0].delivered_bytes, 5_000, "{sender}");
+        for (mode, nodes) in [
+            ("storing", 2),
+            ("storing", 4),
+            ("non-storing", 2),
+            ("non-storing", 4),
+        ] {
+            for (from, to) in [(nodes, 1), (1, nodes)] {
+                let text = format!(
+                    r#"
+                    duration = "240 s"
+                    routing = "rpl"
+                    rpl.mode = "{mode}"
+                    tcp.transport = "{transport}"
+                    {mss}
+                    [topology]
+                    kind = "line"
+                    nodes = {nodes}
+                    spacing = "40 m"
+                    [apps.bulk]
+                    type = "bulk-sender"
+                    on = "node-{from}"
+                    to = "node-{to}:5001"
+                    total = "5000 B"
+                    start = "60 s"
+                    [apps.sink]
+                    type = "bulk-sink"
+                    on = "node-{to}"
+                    port = 5001
+                    "#
+                );
+                let scenario = Scenario::parse("largest", &text, &[]).unwrap();
+                let mut world = World::new(&scenario, 1).unwrap();
+                world.run_until(Instant::ZERO + scenario.duration);
+                let report = world.report();
+                let what = format!("{transport}, {mode}, {from} to {to}");
+                assert!(report.oracle.ok, "{what}: {:?}", report.oracle.violations);
+                assert_eq!(report.flows[0].delivered_bytes, 5_000, "{what}");
+            }
+        }
     }
 }
