@@ -7,7 +7,7 @@ use redpoll_dissect::layer;
 use redpoll_dissect::lowpan::expand::{Whole, expand};
 use redpoll_dissect::lowpan::{self, Body};
 use redpoll_dissect::mac::{Kind, Mac};
-use redpoll_wire::ipv6::Ipv6Header;
+use redpoll_wire::ipv6::{Ipv6Header, next_header};
 use redpoll_wire::sixlowpan::Contexts;
 
 /// A frame whose layers have been found.
@@ -71,6 +71,9 @@ pub struct Packet {
     pub body: Vec<u8>,
     /// Bytes of the upper layer in the whole packet.
     pub body_len: usize,
+    /// The dissector's layers above IPv6; none for TCP, whose segments the page shows in its own
+    /// words.
+    pub above: Vec<layer::Layer>,
 }
 
 impl Packet {
@@ -81,6 +84,11 @@ impl Packet {
 
     fn of(packet: &ip::Packet) -> Option<Packet> {
         let inner = packet.inner().filter(|_| packet.problem.is_none())?;
+        let mut above = Vec::new();
+        if inner.upper != next_header::TCP {
+            packet.show(&mut above);
+            above.drain(..packet.ips.len());
+        }
         Some(Packet {
             ip: inner.header,
             dst: inner.final_dst(),
@@ -88,6 +96,7 @@ impl Packet {
             extensions: inner.body_at.saturating_sub(Ipv6Header::LEN),
             body: packet.body().to_vec(),
             body_len: packet.body_len(),
+            above,
         })
     }
 }
@@ -156,5 +165,7 @@ fn expanded(lowpan: &lowpan::Lowpan<'_>, contexts: &Contexts) -> Option<ip::Pack
     let ends = (lowpan.src, lowpan.dst);
     let done = expand(bytes, ends, contexts, whole, &mut layer::Layer::default()).ok()?;
     let is_part = whole != Whole::Here;
-    Some(ip::Packet::parse(done.packet, is_part, &done.unknown))
+    let mut packet = ip::Packet::parse(done.packet, is_part, &done.unknown);
+    packet.is_udp_elided = done.is_udp_elided;
+    Some(packet)
 }

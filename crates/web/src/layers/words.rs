@@ -1,8 +1,8 @@
 //! A frame in words: one line for a list, and all layers with their fields.
 
 use redpoll_base::Ecn;
+use redpoll_dissect::layer;
 use redpoll_dissect::mac::Kind;
-use redpoll_wire::icmpv6::Message;
 use redpoll_wire::ipv6::next_header;
 use redpoll_wire::sixlowpan::Contexts;
 use redpoll_wire::tcp::Flags;
@@ -133,63 +133,18 @@ fn packet_line(packet: &Packet) -> Line {
             }
             None => of("TCP", "not readable".to_owned()),
         },
-        next_header::UDP => match body.first_chunk::<4>() {
-            Some(&[a, b, c, d]) => {
-                let (from, to) = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
-                let len = packet.body_len.saturating_sub(8);
-                of("UDP", format!("{from} → {to} len {len}"))
-            }
-            None => of("UDP", "not readable".to_owned()),
-        },
-        next_header::ICMPV6 => of("ICMPv6", icmp(body)),
-        other => of(
-            "IPv6",
-            format!("next header {other}, {} B", packet.body_len),
-        ),
+        next_header::UDP => of("UDP", titles(packet, "UDP ")),
+        next_header::ICMPV6 => of("ICMPv6", titles(packet, "ICMPv6 ")),
+        _ => of("IPv6", titles(packet, "")),
     }
 }
 
-fn icmp(body: &[u8]) -> String {
-    match Message::parse_unverified(body) {
-        Ok(Message::EchoRequest { seq, .. }) => format!("echo request {seq}"),
-        Ok(Message::EchoReply { seq, .. }) => format!("echo reply {seq}"),
-        Ok(Message::DestinationUnreachable { code, .. }) => {
-            format!("destination unreachable, code {code}")
-        }
-        Ok(Message::PacketTooBig { mtu, .. }) => format!("packet too big, MTU {mtu}"),
-        Ok(Message::TimeExceeded { code, .. }) => format!("time exceeded, code {code}"),
-        Ok(Message::ParameterProblem { code, .. }) => format!("parameter problem, code {code}"),
-        Ok(Message::RouterSolicitation { .. }) => "router solicitation".to_owned(),
-        Ok(Message::RouterAdvertisement(_)) => "router advertisement".to_owned(),
-        Ok(Message::NeighborSolicitation(of)) => format!("neighbor solicitation for {}", of.target),
-        Ok(Message::NeighborAdvertisement(of)) => {
-            format!("neighbor advertisement of {}", of.target)
-        }
-        Ok(Message::DuplicateAddressRequest(of)) => {
-            format!("duplicate address request for {}", of.address)
-        }
-        Ok(Message::DuplicateAddressConfirmation(of)) => {
-            format!("duplicate address confirmation for {}", of.address)
-        }
-        // RFC 6550 §6: RPL's type; the code determines the kind of message.
-        Ok(Message::Unknown {
-            message_type: 155,
-            code,
-            ..
-        }) => match code {
-            0 => "RPL: request for the DODAG (DIS)".to_owned(),
-            1 => "RPL: the DODAG and the sender's rank in it (DIO)".to_owned(),
-            2 => "RPL: downward route (DAO)".to_owned(),
-            3 => "RPL: acknowledgement of a downward route (DAO-ACK)".to_owned(),
-            other => format!("RPL, code {other}"),
-        },
-        Ok(Message::Unknown {
-            message_type, code, ..
-        }) => {
-            format!("type {message_type} code {code}")
-        }
-        Err(error) => format!("not readable ({error})"),
-    }
+/// Returns the dissector's words for the layers above IPv6, without the `name` of the first one.
+fn titles(packet: &Packet, name: &str) -> String {
+    let titles = packet.above.iter().map(|layer| layer.title.as_str());
+    let titles: Vec<&str> = titles.filter(|title| !title.is_empty()).collect();
+    let all = titles.join(" · ").replace(" > ", " → ");
+    all.strip_prefix(name).map_or(all.clone(), str::to_owned)
 }
 
 /// Returns the MAC command (IEEE 802.15.4-2015 §7.5).
@@ -330,16 +285,31 @@ fn packet_layers(packet: &Packet) -> Vec<Layer> {
         fields,
     }];
     let line = packet_line(packet);
+    let length = || vec![("Length", format!("{} B", packet.body_len))];
+    let mut above = packet.above.iter();
     let fields = match packet.upper {
         next_header::TCP => Tcp::parse(&packet.body, packet.body_len).map(|tcp| tcp_fields(&tcp)),
-        _ => None,
+        _ => above.next().map(fields_of),
     };
     all.push(Layer {
         name: line.protocol.to_owned(),
         title: line.info,
-        fields: fields.unwrap_or_else(|| vec![("Length", format!("{} B", packet.body_len))]),
+        fields: fields.filter(|all| !all.is_empty()).unwrap_or_else(length),
     });
+    all.extend(above.filter(|it| !it.fields.is_empty()).map(|layer| Layer {
+        name: layer.name.to_owned(),
+        title: layer.title.replace(" > ", " → "),
+        fields: fields_of(layer),
+    }));
     all
+}
+
+/// Returns the dissector's fields, which have Wireshark's names.
+fn fields_of(layer: &layer::Layer) -> Vec<(&'static str, String)> {
+    let fields = layer.fields.iter();
+    fields
+        .map(|field| (field.name, field.value.text()))
+        .collect()
 }
 
 fn tcp_fields(tcp: &Tcp) -> Vec<(&'static str, String)> {
