@@ -27,6 +27,7 @@ const SYMBOLS: [sample: string, words: string][] = [
   ["broadcast", "broadcast"],
   ["lost", "lost frame"],
   ["route", "route to the border router"],
+  ["range", "within radio range"],
   ["border", "border router"],
   ["router", "router; fill: queue"],
   ["leaf", "leaf; z: asleep"],
@@ -84,7 +85,8 @@ function sentence(store: Store): string {
   const borders = nodes.filter((node) => node.role === "border");
   const border = borders.length === 1 ? `the border router, ${borders[0]!.name},` : "a border router";
   const way = borders.length > 0 && nodes.length > 2 ? ` Packets travel from node to node; ${border} joins the mesh to other networks.` : "";
-  return `${kind}: ${parts.join(", ")}.${way}${traffic(nodes, hello.mode !== "up")}${fromHost(hello.host_apps ?? [], borders[0]?.name)} Lost frames are normal: each hop retransmits them.`;
+  const real = hello.mode === "run" ? " Only radio and time are simulated: each node runs a complete protocol stack." : "";
+  return `${kind}: ${parts.join(", ")}.${real}${way}${traffic(nodes, hello.mode !== "up")}${fromHost(hello.host_apps ?? [], borders[0]?.name)} Lost frames are normal: each hop retransmits them.`;
 }
 
 function some(count: number, one: string, many: string): string {

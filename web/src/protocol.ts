@@ -86,9 +86,9 @@ export type FrameRow = [
 ];
 /** frame, node, outcome. */
 export type FateRow = [number, number, number];
-/** flow, by the opener, time, seq, ack, len, flags, again, SACK edges. */
+/** flow, by the opener, time, seq, ack, len, flags, again, SACK edges, receive window. */
 export type SegmentRow = [
-  number, boolean, number, number, number, number, number, boolean, number[],
+  number, boolean, number, number, number, number, number, boolean, number[], number?,
 ];
 /** flow, the opener's, state, cwnd, ssthresh, rto, rtt, acked, received, unacked, by rto, by other. */
 export type EndRow = [

@@ -55,6 +55,8 @@ export interface Segment {
   flags: number;
   again: boolean;
   sack: number[];
+  /** Receive window of the sender in bytes. Absent in older recordings. */
+  window?: number;
 }
 
 /** A TCP connection. */
@@ -219,10 +221,10 @@ export class Store {
   }
 
   private segment(row: SegmentRow): void {
-    const [id, byOpener, t, seq, ack, len, flags, again, sack] = row;
+    const [id, byOpener, t, seq, ack, len, flags, again, sack, window] = row;
     const flow = this.flows.get(id);
     if (!flow) return;
-    flow.segments.push({ byOpener, t, seq, ack, len, flags, again, sack });
+    flow.segments.push({ byOpener, t, seq, ack, len, flags, again, sack, window });
     flow.bytes[byOpener ? 0 : 1] += len;
     flow.lastAt = t;
     if (again) flow.again++;

@@ -187,7 +187,7 @@ await test("nothing scrolls sideways; a first glance has a sentence, a legend an
       await until(page, "a button", () => document.querySelector(".begin")?.offsetWidth > 0);
       const sentence = await page.locator(".sentence").textContent();
       check(sentence.includes("the border router, node-1, joins") && sentence.includes("leaf-12 sends to node-1"), sentence);
-      check((await page.locator(".legend li:not([hidden])").count()) === 12, "a legend");
+      check((await page.locator(".legend li:not([hidden])").count()) === 13, "a legend");
       const wide = await state(page, () => document.documentElement.scrollWidth);
       check(wide <= width, `the page is ${wide} px wide at ${width} px`);
       await shot(page, `glance-${width}-${colorScheme}`);

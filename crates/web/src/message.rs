@@ -228,7 +228,8 @@ pub struct FrameRow(
 
 /// A segment: flow; whether the end that opened the flow sent it; time; sequence number and
 /// acknowledgement relative to that end's first number; length; flags; whether it is a
-/// retransmission; and selectively acknowledged ranges (RFC 2018), each as begin and end.
+/// retransmission; selectively acknowledged ranges (RFC 2018), each as begin and end; and the
+/// sender's receive window in bytes (RFC 7323 §2.3).
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct SegmentRow(
     pub u32,
@@ -240,6 +241,7 @@ pub struct SegmentRow(
     pub u8,
     pub bool,
     pub Vec<u32>,
+    pub u32,
 );
 
 /// An end: flow; whether it opened the flow; state; congestion window; slow start threshold (0:

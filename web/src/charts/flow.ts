@@ -48,6 +48,7 @@ export class FlowCharts {
           { label: "cwnd", color: 0, steps: true },
           { label: "ssthresh", color: 1, steps: true, dash: [5, 4] },
           { label: "in flight", color: 2, steps: true, dash: [1.5, 2.5] },
+          { label: "receiver's window", color: 3, steps: true, dash: [8, 3] },
         ],
       },
       theme,
@@ -154,15 +155,19 @@ export class FlowCharts {
   /** Returns the sender's windows, and the bytes in flight after each segment. */
   private windows(samples: EndSample[], byOpener: boolean, from: number, to: number): Data {
     const { segments } = this.flow!;
-    const [times, cwnd, ssthresh, flight]: [number[], ...(number | null)[][]] = [[], [], [], []];
+    const [times, cwnd, ssthresh, flight, receiver]: [number[], ...(number | null)[][]] = [[], [], [], [], []];
     let sent = -1;
     let acked = -1;
+    let window: number | null = null;
     let place = Math.max(0, segments.lowerBound(from, (segment) => segment.t) - 200);
     const hear = (until: number) => {
       for (; place < segments.length && segments.at(place)!.t <= until; place++) {
         const segment = segments.at(place)!;
         if (segment.byOpener === byOpener) sent = Math.max(sent, segment.seq + segment.len);
-        else acked = Math.max(acked, segment.ack);
+        else {
+          acked = Math.max(acked, segment.ack);
+          window = segment.window ?? null;
+        }
       }
     };
     let said = 0;
@@ -173,6 +178,7 @@ export class FlowCharts {
       times.push(t / 1e6);
       cwnd.push(sample?.cwnd ?? null);
       ssthresh.push(sample?.ssthresh || null);
+      receiver.push(window);
       flight.push(sent < 0 || acked < 0 ? 0 : Math.max(0, sent - acked));
     };
     hear(from - 1);
@@ -181,7 +187,7 @@ export class FlowCharts {
       t = Math.min(segments.at(place)?.t ?? to, samples[said]?.t ?? to);
     }
     put(to);
-    return [times, cwnd, ssthresh, flight];
+    return [times, cwnd, ssthresh, flight, receiver];
   }
 
   private drawSegments(plot: uPlot): void {

@@ -2,8 +2,8 @@
 //!
 //! A segment is recorded where its sender sends it: for a node in the first frame with its
 //! header, except link retries; for the host where its packet enters the mesh. Any TCP is
-//! therefore visible, and forwarded segments are not counted twice. Windows and timers are
-//! known only for Redpoll's own connections, which are inspected.
+//! therefore visible, and forwarded segments are not counted twice. Congestion windows and timers
+//! are known only for Redpoll's own connections, which are inspected.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -40,7 +40,25 @@ struct Track {
     /// For each end: first sequence number seen, and highest one sent, relative to the first.
     first: [Option<SeqNum>; 2],
     highest: [u32; 2],
+    /// Shift of each end's window, from its SYN (RFC 7323 §2.2).
+    shifts: [Option<u8>; 2],
     rows: [Option<EndRow>; 2],
+}
+
+impl Track {
+    /// Returns the receive window in bytes that end `side` announces. Windows are scaled if both
+    /// SYNs had the option, and never in a SYN.
+    fn window(&mut self, side: usize, tcp: &Tcp) -> u32 {
+        let window = u32::from(tcp.window);
+        if tcp.flags.syn() {
+            self.shifts[side] = tcp.scale;
+            return window;
+        }
+        match self.shifts {
+            [Some(a), Some(b)] => window << [a, b][side].min(14),
+            _ => window,
+        }
+    }
 }
 
 impl Flows {
@@ -110,6 +128,7 @@ impl Flows {
         let end = seq + tcp.space();
         let is_again = tcp.space() > 0 && end <= track.highest[side];
         track.highest[side] = track.highest[side].max(end);
+        let window = track.window(side, &tcp);
         let other = 1 - side;
         let base = match (track.first[other], tcp.ack) {
             (Some(base), _) => base,
@@ -131,6 +150,7 @@ impl Flows {
                 .flatten()
                 .map(|number| relative(SeqNum(*number)))
                 .collect(),
+            window,
         ))
     }
 
@@ -187,6 +207,7 @@ impl Flows {
             ends: [a, b],
             first: [None; 2],
             highest: [0; 2],
+            shifts: [None; 2],
             rows: [None, None],
         });
         self.present.insert((a, b), id);
@@ -254,4 +275,41 @@ fn end_row(id: u32, opened: bool, conn: &ConnectionSample) -> EndRow {
         conn.retransmissions.rto,
         conn.retransmissions.total() - conn.retransmissions.rto,
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use redpoll_wire::tcp::Flags;
+
+    use super::*;
+
+    /// Returns the windows of a connection whose SYNs have these shifts: of both SYNs, and of the
+    /// segments after them. Each header has the window 500.
+    fn windows(shifts: [Option<u8>; 2]) -> [u32; 4] {
+        let mut flows = Flows::new(BTreeMap::new(), Vec::new(), Addr([0; 16]));
+        let ends = [(Addr([1; 16]), 1), (Addr([2; 16]), 2)];
+        flows.add(0, ends[0], ends[1]);
+        let track = flows.track(0).unwrap();
+        let mut window = |side: usize, flags, scale| {
+            let mut tcp = Tcp::default();
+            (tcp.flags, tcp.scale, tcp.window) = (flags, scale, 500);
+            track.window(side, &tcp)
+        };
+        [
+            window(0, Flags::SYN, shifts[0]),
+            window(1, Flags::SYN, shifts[1]),
+            window(0, Flags::ACK, None),
+            window(1, Flags::ACK, None),
+        ]
+    }
+
+    #[test]
+    fn a_window_is_scaled_if_both_syns_have_the_option() {
+        assert_eq!(windows([None, None]), [500; 4]);
+        assert_eq!(windows([Some(7), None]), [500; 4]);
+        assert_eq!(windows([None, Some(7)]), [500; 4]);
+        assert_eq!(windows([Some(7), Some(0)]), [500, 500, 64_000, 500]);
+        // A shift above 14 counts as 14 (RFC 7323 §2.3).
+        assert_eq!(windows([Some(200), Some(1)]), [500, 500, 8_192_000, 1_000]);
+    }
 }
