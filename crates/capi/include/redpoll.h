@@ -49,7 +49,7 @@
  * A library without nodes on a radio (libredpoll_ip.a) lacks rp_config_init, rp_sizeof_node,
  * rp_node_init, rp_add_route, rp_poll_radio, rp_radio_done, rp_input_frame, rp_input_packet,
  * rp_poll_packet and rp_rpl_*. Its nodes have no SYN cookies: a node with as many handshakes in
- * progress as struct rp_ip_config.half_open allows drops further SYNs, which the peers retransmit.
+ * progress as struct rp_ip_config.half_open allows replaces the oldest one when a SYN arrives.
  * The library also lacks UDP sockets, TCP Fast Open, and the user timeout option.
  *
  * examples/ has complete programs.

@@ -1,6 +1,7 @@
 //! The one connection for which a leaf has room, and the service that uses it.
 
 use redpoll_base::{Duration, Instant};
+use redpoll_stack::transport::State;
 use redpoll_stack::{ConnId, DropReason, Error, UdpId};
 
 use crate::Device;
@@ -11,14 +12,18 @@ const DATAGRAM: usize = 128;
 /// A connection without progress for this time is reset.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Time for which a connection may exist while another client waits. After that it is reset if its
-/// peer accepts fewer bytes than [`LEAST_PACE`] in a second.
+/// Time for which a connection keeps its place while another client waits. After that it is reset
+/// if its peer has accepted fewer than [`LEAST_PACE`] bytes per second.
 const GRACE: Duration = Duration::from_secs(2);
+/// Minimum of the shorter time that applies while the leaf is [strict](Session::strict_until),
+/// and its value for a handshake that measured no round trip.
+const LEAST_GRACE: Duration = Duration::from_millis(300);
+/// The shorter time in round trips of the connection.
+const GRACE_ROUND_TRIPS: u64 = 4;
 /// Bytes that a peer must accept in a second, see [`GRACE`].
 const LEAST_PACE: u64 = 300;
-/// Size of the send buffer of [`Storage`](crate::Storage), in bytes: the greatest number of bytes
-/// that the session has handed over without an acknowledgment.
-const SEND_BUFFER: u32 = 1_848;
+/// Time for which the leaf is strict after it has reset a slow connection for a waiting client.
+const STRICT: Duration = Duration::from_secs(60);
 
 pub(crate) enum Service {
     /// Echoes all data (RFC 862).
@@ -31,9 +36,20 @@ pub(crate) struct Session {
     conn: Option<ConnId>,
     service: Service,
     held: Held,
+    /// Time of the last progress: data for the application, or an acknowledgment of its data.
     moved: Instant,
     begun: Instant,
+    /// Time after `begun` for which the connection keeps its place.
+    grace: Duration,
+    /// Bytes written to the connection.
     given: u32,
+    /// Bytes that the peer has acknowledged.
+    taken: u32,
+    /// Whether the service has closed the connection. The session keeps it, so that a peer that
+    /// does not accept the rest gives way to other clients.
+    is_closed: bool,
+    /// End of the time in which new connections have the shorter grace.
+    strict_until: Instant,
     /// Completed handshakes that were refused, because there is one connection.
     turned_away: u32,
     /// Whether a peer with a refused connection waits.
@@ -52,7 +68,11 @@ impl Default for Session {
             },
             moved: Instant::ZERO,
             begun: Instant::ZERO,
+            grace: GRACE,
             given: 0,
+            taken: 0,
+            is_closed: false,
+            strict_until: Instant::ZERO,
             turned_away: 0,
             is_wanted: false,
         }
@@ -66,7 +86,7 @@ impl Session {
 
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let end = self.moved + PATIENCE;
-        let look = self.begun + GRACE;
+        let look = self.begun + self.grace;
         self.conn
             .map(|_| if self.is_wanted { end.min(look) } else { end })
     }
@@ -77,21 +97,41 @@ impl Session {
         let turned_away = node.counters().dropped(DropReason::NoConnectionSlot);
         self.is_wanted |= turned_away != self.turned_away;
         self.turned_away = turned_away;
+        self.settle(now, node);
         if self.conn.is_none() {
             self.is_wanted = false;
             return;
         }
         let age = now.since(self.begun);
-        if self.is_wanted && age >= GRACE {
+        if self.is_wanted && age >= self.grace {
             self.is_wanted = false;
             let least = LEAST_PACE.saturating_mul(age.as_micros());
-            let taken = u64::from(self.given.saturating_sub(SEND_BUFFER));
-            if taken.saturating_mul(1_000_000) < least {
+            if u64::from(self.taken).saturating_mul(1_000_000) < least {
+                self.strict_until = now + STRICT;
                 self.give_up(now, node);
             }
         }
         if self.deadline().is_some_and(|at| at <= now) {
             self.give_up(now, node);
+        }
+    }
+
+    /// Records what the peer has acknowledged, and releases a connection that has ended.
+    fn settle(&mut self, now: Instant, node: &mut Device) {
+        let Some(conn) = self.conn else { return };
+        let Some(connection) = node.tcp_connection(conn) else {
+            return;
+        };
+        let unacked = u32::try_from(connection.unacked()).unwrap_or(u32::MAX);
+        let taken = self.given.saturating_sub(unacked);
+        if taken > self.taken {
+            self.taken = taken;
+            self.moved = now;
+        }
+        let has_ended = matches!(connection.state(), State::TimeWait | State::Closed);
+        if self.is_closed && has_ended {
+            node.tcp_release(now, conn);
+            self.conn = None;
         }
     }
 
@@ -104,6 +144,16 @@ impl Session {
         self.moved = now;
         self.begun = now;
         self.given = 0;
+        self.taken = 0;
+        self.is_closed = false;
+        self.grace = GRACE;
+        if now < self.strict_until {
+            let measured = node.tcp_connection(conn).and_then(|it| it.info().srtt);
+            self.grace = measured.map_or(LEAST_GRACE, |round_trip| {
+                let grace = round_trip.times(GRACE_ROUND_TRIPS);
+                grace.clamp(LEAST_GRACE, GRACE)
+            });
+        }
     }
 
     pub(crate) fn give_up(&mut self, now: Instant, node: &mut Device) {
@@ -126,6 +176,11 @@ impl Session {
 
     pub(crate) fn pump(&mut self, now: Instant, node: &mut Device, status: &mut Status) {
         let Some(conn) = self.conn else { return };
+        if self.is_closed {
+            // No service reads the rest of the peer's data.
+            while let Ok(1..) = node.tcp_recv(now, conn, &mut self.held.bytes) {}
+            return;
+        }
         let goes_on = loop {
             while !self.held.rest().is_empty() {
                 match node.tcp_send(now, conn, self.held.rest()) {
@@ -168,8 +223,8 @@ impl Session {
             }
         };
         if !goes_on {
-            node.tcp_release(now, conn);
-            self.conn = None;
+            self.is_closed = true;
+            self.settle(now, node);
         }
     }
 }

@@ -2,13 +2,13 @@
 //! until the handshake is complete.
 //!
 //! A flood of requests fills the table. A full cache answers with SYN cookies (RFC 4987 §3.6),
-//! which need no memory, so a flood does not lock out other clients. A device without flash for
-//! cookies leaves requests unanswered while its table is full ([`Overflow`]).
+//! which need no memory, so a flood does not lock out other clients. In a device without flash for
+//! cookies, a request replaces the oldest one while the table is full ([`Overflow`]).
 
 use core::marker::PhantomData;
 
 use redpoll_base::checksum::Checksum;
-use redpoll_base::{Addr, Duration, Instant, Wake};
+use redpoll_base::{Addr, Duration, Instant, Wake, least};
 
 use crate::TimestampOption;
 use crate::config::LEAST_MSS;
@@ -53,7 +53,8 @@ const _: () = assert!(size_of::<HalfOpen>() <= 48);
 
 /// Behaviour when the table is full. A type selects it, so that the compiler omits unused code.
 pub trait Overflow {
-    /// Whether requests are answered with SYN cookies. If false, requests are dropped.
+    /// Whether requests are answered with SYN cookies. If false, a request replaces the oldest one
+    /// (RFC 4987 §3.4), so its client must complete the handshake before the table fills again.
     const COOKIES: bool;
 }
 
@@ -310,10 +311,9 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>, O: Overflow> SynCache<T, O> {
             // RFC 7413 §4.2.2, steps 3 and 4: a valid cookie suffices, with or without data.
             terms.isn.is_fast_open_cookie(now, client, theirs)
         });
-        let free = self.entry_mut(entry.or_else(|| self.free_entry()));
         if opens {
             // An older request must not complete a second time.
-            if let Some(half_open) = free {
+            if let Some(half_open) = self.entry_mut(entry) {
                 half_open.free();
             }
             return Decision::Open;
@@ -325,7 +325,7 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>, O: Overflow> SynCache<T, O> {
             // RFC 7413 §4.2.1: a client without a valid cookie gets a new one.
             fast_open: theirs.is_some(),
         };
-        if let Some(half_open) = free {
+        if let Some(half_open) = self.entry_mut(entry.or_else(|| self.place(now))) {
             let iss = terms.isn.isn(now, &request.local, &request.remote);
             *half_open = HalfOpen {
                 remote: request.remote,
@@ -441,9 +441,24 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>, O: Overflow> SynCache<T, O> {
         self.table.as_mut().get_mut(usize::from(index?))
     }
 
-    fn free_entry(&self) -> Option<u8> {
-        let mut entries = (0..u8::MAX).zip(self.table.as_ref());
-        Some(entries.find(|(_, half_open)| half_open.is_free())?.0)
+    /// Returns the entry for a new request: a free one, or without cookies the oldest one.
+    fn place(&self, now: Instant) -> Option<u8> {
+        let entries = (0..u8::MAX).zip(self.table.as_ref());
+        if O::COOKIES {
+            let mut entries = entries;
+            return Some(entries.find(|(_, half_open)| half_open.is_free())?.0);
+        }
+        let clock = now.millis_wrapping();
+        least(entries.map(|(index, half_open)| {
+            // The number of answers grows with age. Entries with the same number have the same
+            // timeout, so that the deadline of the oldest one is first.
+            let left = SeqNum(half_open.deadline) - SeqNum(clock);
+            let order = match half_open.is_free() {
+                true => 0,
+                false => (u32::from(GIVE_UP.wrapping_sub(half_open.tries)) << 24) | left | 1,
+            };
+            (order, index)
+        }))
     }
 
     fn find(&self, local: u8, request: &Request) -> Option<u8> {

@@ -314,20 +314,46 @@ impl Overflow for NoCookies {
     const COOKIES: bool = false;
 }
 
-/// Without cookies, a request that finds the table full is dropped until an entry is free, and an
-/// unexpected ACK is answered by a reset.
+/// RFC 4987 §3.4: without cookies, a request that finds the table full replaces the oldest one,
+/// whose client is then reset.
 #[test]
-fn without_cookies_a_full_table_answers_no_request() {
-    let mut node = Node::<NoCookies>::of(1);
-    assert!(matches!(node.another_from(1), Answer::Reply(_)));
-    assert!(matches!(node.another_from(2), Answer::Drop));
+fn without_cookies_a_request_replaces_the_oldest_one() {
+    let mut node = Node::<NoCookies>::of(3);
+    let old = Record::new().flags(SYN).mss(100);
+    let ack = |answer: SynAck| Record::new().seq(1).ack(answer.ack);
+    let first = node.ask(&old, false);
+    // The answer to the oldest request was repeated last, so its timeout is the latest one.
+    for port in [1, 2] {
+        node.now += Duration::from_millis(900);
+        node.cache.on_timeout(node.now, &node.config);
+        assert!(matches!(node.another_from(port), Answer::Reply(_)));
+    }
+    assert_eq!(node.cache.len(), 3);
+    node.now += Duration::from_millis(100);
+    assert!(matches!(node.another_from(3), Answer::Reply(_)));
+    assert_eq!(node.cache.len(), 3);
+    assert!(matches!(node.input(&ack(first)), Answer::Reset(header) if is_reset(&header)));
+    // The newest one survives two further requests.
+    let newest = node.ask(&old, false);
+    for port in [4, 5] {
+        assert!(matches!(node.another_from(port), Answer::Reply(_)));
+    }
+    assert!(node.complete(&ack(newest)).is_some());
+}
+
+/// Without cookies, a free entry is used before an occupied one, an unexpected ACK is answered by a
+/// reset, and a table without entries answers no request.
+#[test]
+fn without_cookies_free_entries_come_first() {
+    let mut node = Node::<NoCookies>::of(2);
+    for port in [1, 2] {
+        assert!(matches!(node.another_from(port), Answer::Reply(_)));
+        assert_eq!(node.cache.len(), usize::from(port));
+    }
     let answer = node.another(Flags::ACK, 7);
     assert!(matches!(answer, Answer::Reset(header) if is_reset(&header)));
-    while !node.cache.is_empty() {
-        node.now += Duration::from_secs(1);
-        node.cache.on_timeout(node.now, &node.config);
-    }
-    assert!(matches!(node.another_from(2), Answer::Reply(_)));
+    let mut empty = Node::<NoCookies>::of(0);
+    assert!(matches!(empty.another_from(1), Answer::Drop));
 }
 
 /// RFC 4987 §3.5: an entry has at most 48 bytes.

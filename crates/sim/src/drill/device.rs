@@ -42,10 +42,10 @@ fn slow_readers_leave_an_honest_flow_its_share_beside_the_web_server_for_devices
         let attack = attack.expect("the drill has this attack");
         let (mut without, mut with) = (Vec::new(), Vec::new());
         for seed in 1..=SEEDS {
-            let alone = play::play_in(world(&scene, seed), &scene, None, seed, ATTACK);
+            let alone = play::play_in(&mut world(&scene, seed), &scene, None, seed, ATTACK);
             let beside = Some((attack, &alone));
             with.push(play::play_in(
-                world(&scene, seed),
+                &mut world(&scene, seed),
                 &scene,
                 beside,
                 seed,

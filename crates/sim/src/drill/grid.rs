@@ -111,6 +111,7 @@ fn scene(size: Size, place: Place, mesh: Mesh, security: &str) -> Scene {
         attacked,
         attacker,
         sender: attacked,
+        visits_after: Duration::ZERO,
     }
 }
 

@@ -8,6 +8,7 @@
 //! - `play.rs`: one run, with or without an attacker;
 //! - `grid.rs`: the attacks on RPL in a large grid, as a test;
 //! - `device.rs`: the attacks of slow readers on the web server for devices, as a test;
+//! - `shipped.rs`: all attacks on the program of the firmware's leaf, as a test;
 //! - `visitor.rs`: new honest connections in addition to the open one.
 //!
 //! The attacker's own frames occupy the air. The share of air time that remains is the *floor*: no
@@ -25,6 +26,8 @@ mod play;
 mod reasons;
 mod rpl;
 mod scene;
+#[cfg(test)]
+mod shipped;
 mod siege;
 mod visitor;
 

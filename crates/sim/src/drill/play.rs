@@ -15,7 +15,7 @@ use crate::radio::State;
 use crate::world::World;
 
 /// Beginning of the attack, when the flow has reached its rate.
-const BEGINS: Instant = Instant::from_millis(10_000);
+pub(super) const BEGINS: Instant = Instant::from_millis(10_000);
 /// Time for which the flow continues after the attack.
 const AFTERWARDS: Duration = Duration::from_secs(20);
 /// Time from the end of the flow until a mesh without an attack is at rest.
@@ -55,13 +55,13 @@ pub(super) fn play(
     seed: u64,
     duration: Duration,
 ) -> RunResult {
-    let world = World::new(&scene.scenario, seed).expect("the generated scenario is valid");
-    play_in(world, scene, attack, seed, duration)
+    let mut world = World::new(&scene.scenario, seed).expect("the generated scenario is valid");
+    play_in(&mut world, scene, attack, seed, duration)
 }
 
 /// Works like [`play`], in the world of the scene, to which apps may have been added.
 pub(super) fn play_in(
-    mut world: World,
+    world: &mut World,
     scene: &Scene,
     attack: Option<(&Attack, &RunResult)>,
     seed: u64,
@@ -74,18 +74,18 @@ pub(super) fn play_in(
         addr: scene.address(scene.attacked),
         port: WEB,
     };
-    let visitor = Visitor::new(server, (BEGINS, end), visits.clone());
+    let visitor = Visitor::new(server, (BEGINS + scene.visits_after, end), visits.clone());
     world.add_app(scene.visitor(), Box::new(visitor));
-    let mut siege = attack.map(|(attack, _)| Siege::new(scene.clone(), attack, seed, &mut world));
+    let mut siege = attack.map(|(attack, _)| Siege::new(scene.clone(), attack, seed, world));
     world.run_until(BEGINS);
-    let before = delivered(&world);
+    let before = delivered(world);
     match &mut siege {
-        Some(siege) => siege.attack_until(&mut world, end),
+        Some(siege) => siege.attack_until(world, end),
         None => world.run_until(end),
     }
     let (mut air, traffic) =
         siege.map_or_else(Default::default, |siege| (siege.air, siege.traffic()));
-    let bytes = delivered(&world) - before;
+    let bytes = delivered(world) - before;
     let flight = world.air().stations()[scene.attacker]
         .times
         .in_state(end, State::Transmit);
@@ -104,11 +104,11 @@ pub(super) fn play_in(
         left: Vec::new(),
     };
     match attack {
-        Some((_, alone)) => come_to_rest(&mut world, &alone.remains, &mut course),
+        Some((_, alone)) => come_to_rest(world, &alone.remains, &mut course),
         None => {
             let until = world.now() + QUIET;
             world.run_until(until);
-            course.remains = remains(&world);
+            course.remains = remains(world);
         }
     }
     let report = world.report();

@@ -1,7 +1,7 @@
 //! The attacked meshes: a border router with a host behind it, a router and a leaf, and an attacker
 //! within range of all of them.
 
-use redpoll_base::Addr;
+use redpoll_base::{Addr, Duration};
 
 use crate::scenario::{Role, Scenario, ScenarioError};
 use crate::world::World;
@@ -122,6 +122,8 @@ pub(super) struct Scene {
     pub(super) attacker: usize,
     /// Index of the honest flow's sender, which may be the host.
     pub(super) sender: usize,
+    /// Time from the beginning of the attack to the first new connection.
+    pub(super) visits_after: Duration,
 }
 
 impl Scene {
@@ -160,6 +162,7 @@ impl Scene {
             attacked: find(target.node()),
             attacker: find(ATTACKER),
             sender: find(from),
+            visits_after: Duration::ZERO,
             scenario,
         })
     }
@@ -210,6 +213,7 @@ impl Scene {
             attacked,
             attacker: attacker.unwrap_or(attacked),
             sender: attacked,
+            visits_after: Duration::ZERO,
         }
     }
 

@@ -229,7 +229,7 @@ pub struct NodeMemory<M: Memory + 'static, A: Algorithms = Standard> {
     pub listeners: M::Table<ListenerSlot>,
     /// One entry per half-open connection of all listeners; at most 255. If no entry is free, or
     /// the table has none, SYN cookies keep the state at the peers. A node that can only be a leaf
-    /// ([`Memory::ROUTES`]) has no SYN cookies: it drops the SYN, which the peer retransmits.
+    /// ([`Memory::ROUTES`]) has no SYN cookies: the SYN replaces the oldest entry.
     pub half_open: M::Table<HalfOpen>,
     /// One entry per server to which connections are opened with data (RFC 7413); at most 255.
     /// Without entries, connections are opened without data.

@@ -56,18 +56,18 @@ pub struct NodeStorage<C, L, D, R, P> {
     packets: P,
 }
 
-/// The storage of a leaf: one connection with windows of four segments, two listening ports, one
-/// UDP socket, one route, and three packets as long as a segment.
+/// The storage of a leaf: one connection with windows of four segments, two listening ports, four
+/// half-open connections, one UDP socket, one route, and three packets as long as a segment.
 pub type LeafStorage = NodeStorage<
     Connections<1, 1_848, 1_848>,
-    Listeners<2, 1>,
+    Listeners<2, 4>,
     Datagrams<1, 192>,
     Routes<1, 0>,
     Packets<3, 544>,
 >;
 
-/// The storage of a router: sockets as in [`LeafStorage`], 32 routes, eight registered neighbours,
-/// and eight packets of any length.
+/// The storage of a router: sockets as in [`LeafStorage`] with one half-open connection, 32 routes,
+/// eight registered neighbours, and eight packets of any length.
 pub type RouterStorage = NodeStorage<
     Connections<1, 1_848, 1_848>,
     Listeners<2, 1>,
