@@ -187,14 +187,8 @@ fn raw_packets_and_cooked_frames_are_found() {
 #[test]
 fn frames_in_raw_and_cooked_packets_are_found() {
     let plain = plain();
-    // The headers of the file, of its first record, and of Ethernet.
-    let ipv4 = &bytes("zep.pcap")[24 + 16 + 14..];
-    let len = usize::from(u16::from_be_bytes([ipv4[2], ipv4[3]]));
-    let ipv4 = &ipv4[..len];
-    let udp = &ipv4[20..];
-    let mut ipv6 = vec![0x60, 0, 0, 0, 0, udp.len() as u8, 17, 64];
-    ipv6.extend([[0; 15].as_slice(), &[1], &[0; 15], &[1], udp].concat());
-    for (kind, content) in [(0x0800_u16, ipv4), (0x86dd, &ipv6), (0x809a, &plain)] {
+    let [ipv4, ipv6] = zep_packets();
+    for (kind, content) in [(0x0800_u16, &ipv4), (0x86dd, &ipv6), (0x809a, &plain)] {
         let kind = kind.to_be_bytes();
         let cooked = [&[0, 0, 0, 1][..], &[0; 10], &kind, content].concat();
         let cooked2 = [&kind[..], &[0; 6], &[0, 1], &[0; 10], content].concat();
@@ -208,6 +202,90 @@ fn frames_in_raw_and_cooked_packets_are_found() {
             assert_eq!(frame.mpdu, plain, "{kind:02x?}, {}", records[0].link);
         }
     }
+}
+
+/// Returns an IPv4 packet and an IPv6 packet in which ZEP carries the frame of [`plain`].
+fn zep_packets() -> [Vec<u8>; 2] {
+    // The headers of the file, of its first record, and of Ethernet.
+    let ipv4 = &bytes("zep.pcap")[24 + 16 + 14..];
+    let len = usize::from(u16::from_be_bytes([ipv4[2], ipv4[3]]));
+    let ipv4 = ipv4[..len].to_vec();
+    let udp = &ipv4[20..];
+    let mut ipv6 = vec![0x60, 0, 0, 0, 0, udp.len() as u8, 17, 64];
+    ipv6.extend([[0; 15].as_slice(), &[1], &[0; 15], &[1], udp].concat());
+    [ipv4, ipv6]
+}
+
+/// Frames behind VLAN tags. The outer tag of two can have another type (IEEE 802.1ad, QinQ).
+#[test]
+fn frames_behind_vlan_tags_are_found() {
+    let plain = plain();
+    let [ipv4, ipv6] = zep_packets();
+    for (kind, content) in [(0x0800_u16, &ipv4), (0x86dd, &ipv6), (0x809a, &plain)] {
+        for tags in [
+            &[][..],
+            &[0x8100],
+            &[0x88a8],
+            &[0x88a8, 0x8100],
+            &[0x9100, 0x8100],
+            &[0x88a8, 0x88a8, 0x8100],
+        ] {
+            // Each tag gives its priority and number, and the type of the bytes behind it.
+            let mut behind = Vec::new();
+            for tag in tags {
+                behind.extend(u16::to_be_bytes(*tag));
+                behind.extend([0x20, 0x05]);
+            }
+            behind.extend(kind.to_be_bytes());
+            behind.extend(content);
+            let (protocol, rest) = behind.split_at(2);
+            let ethernet = [&[2; 12], behind.as_slice()].concat();
+            let cooked = [&[0, 0, 0, 1][..], &[0; 10], &behind].concat();
+            let cooked2 = [protocol, &[0; 6], &[0, 1], &[0; 10], rest].concat();
+            for (link, data) in [(1, ethernet), (113, cooked), (276, cooked2)] {
+                let records = records(&mut opened(pcap(link, &data)));
+                let frame = records[0].frame();
+                let what = format!("{kind:04x} behind {tags:04x?}, link type {link}: {frame:?}");
+                assert_eq!(frame.unwrap().mpdu, plain, "{what}");
+            }
+        }
+    }
+}
+
+/// Packets on the loopback or a tunnel of a BSD system, with the protocol number of each system.
+#[test]
+fn packets_of_the_loopback_are_found() {
+    let plain = plain();
+    let [ipv4, ipv6] = zep_packets();
+    let all = [2_u32].map(|family| (family, &ipv4));
+    let all = all
+        .into_iter()
+        .chain([10, 24, 28, 30].map(|family| (family, &ipv6)));
+    for (family, packet) in all {
+        let (little, big) = (family.to_le_bytes(), family.to_be_bytes());
+        for (link, header) in [(0, little), (0, big), (108, big)] {
+            let data = [&header[..], packet].concat();
+            let records = records(&mut opened(pcap(link, &data)));
+            let frame = records[0].frame();
+            assert_eq!(
+                frame.unwrap().mpdu,
+                plain,
+                "family {family}, link type {link}"
+            );
+        }
+    }
+    // Packets without ZEP.
+    for (family, first, expected) in [
+        (2_u8, 0x45, Some("IPv4 in NULL (0)")),
+        (30, 0x60, None),
+        (16, 0, Some("NULL (0)")),
+    ] {
+        let data = [&[family, 0, 0, 0, first][..], &[0; 40]].concat();
+        let records = records(&mut opened(pcap(0, &data)));
+        assert_eq!(records[0].foreign_link().as_deref(), expected, "{family}");
+    }
+    let records = records(&mut opened(pcap(108, &[0, 0, 0])));
+    assert!(records[0].content().is_err());
 }
 
 #[test]

@@ -15,8 +15,9 @@ use crate::args::Prefix;
 ///
 /// Reads pcapng and pcap files, also compressed as .gz or .zst. Link types: IEEE 802.15.4 (with
 /// and without check sequence, PHY header, TAP header), IEEE 802.15.4 or 6LoWPAN in Ethernet, ZEP
-/// in UDP, and raw IPv6. Fragmented datagrams are reassembled. A frame that cannot be decoded is
-/// marked as such. Frames of other link types are counted, and reported on standard error.
+/// in UDP, raw IPv6, Linux cooked capture, and the loopback of BSD systems. Fragmented datagrams
+/// are reassembled. A frame that cannot be decoded is marked as such. Frames of other link types
+/// are counted, and reported on standard error.
 ///
 /// Exit code: 0 when the capture was read to its end, 1 when it cannot be read or ends within a
 /// record (the frames before that are printed), 2 when the file is not a capture or has no frame

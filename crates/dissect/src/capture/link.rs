@@ -9,9 +9,11 @@ use super::Record;
 
 /// Link types (LINKTYPE_ values of pcap).
 mod number {
+    pub const NULL: u32 = 0;
     pub const ETHERNET: u32 = 1;
     pub const RAW_OPENBSD: u32 = 12;
     pub const RAW: u32 = 101;
+    pub const LOOP: u32 = 108;
     pub const LINUX_SLL: u32 = 113;
     pub const WITH_FCS: u32 = 195;
     pub const WITH_PREAMBLE: u32 = 215;
@@ -27,7 +29,18 @@ mod ethertype {
     pub const VLAN: u16 = 0x8100;
     pub const IEEE802154: u16 = 0x809a;
     pub const IPV6: u16 = 0x86dd;
+    /// The outer tag of two (IEEE 802.1ad, QinQ).
+    pub const SERVICE_VLAN: u16 = 0x88a8;
+    /// The outer tag of two before IEEE 802.1ad.
+    pub const OLD_SERVICE_VLAN: u16 = 0x9100;
     pub const LOWPAN: u16 = 0xa0ed;
+}
+
+/// Protocols in the header of the link types NULL and LOOP (AF_ values of the system that captured).
+mod family {
+    pub const IPV4: u32 = 2;
+    /// Values of Linux, NetBSD and OpenBSD, FreeBSD, and Darwin.
+    pub const IPV6: [u32; 4] = [10, 24, 28, 30];
 }
 
 const ZEP_PORT: u16 = 17_754;
@@ -123,7 +136,8 @@ impl fmt::Display for Link {
             number::LINUX_SLL => "LINUX_SLL",
             number::LINUX_SLL2 => "LINUX_SLL2",
             number::IPV4 => "IPV4",
-            0 => "NULL",
+            number::NULL => "NULL",
+            number::LOOP => "LOOP",
             105 | 127 => "IEEE802_11",
             147..=162 => "USER",
             187 | 201 | 251 | 256 => "BLUETOOTH",
@@ -170,12 +184,11 @@ impl Record {
             number::WITH_PREAMBLE => preamble(self),
             number::ETHERNET => ethernet(self),
             number::LINUX_SLL | number::LINUX_SLL2 => cooked(self),
+            number::NULL | number::LOOP => loopback(self),
             number::RAW | number::RAW_OPENBSD | number::IPV4 | number::IPV6 => {
                 match data.first().map(|first| first >> 4) {
                     Some(6) => Ok(ipv6(data, self.missing)),
-                    Some(4) => Ok(udp_of_ipv4(data, self.missing).unwrap_or_else(|| {
-                        Content::Foreign(format!("IPv4 in {}", Link(self.link)))
-                    })),
+                    Some(4) => Ok(ipv4(data, self.missing, Link(self.link))),
                     _ => Err("neither IPv6 nor IPv4".to_owned()),
                 }
             }
@@ -333,17 +346,9 @@ fn ethernet(record: &Record) -> Result<Content<'_>, String> {
     ) else {
         return Ok(Content::Foreign(Link(number::ETHERNET).to_string()));
     };
-    let mut at = 12;
-    let word = |at: usize| {
-        let two = data.get(at..)?.first_chunk()?;
-        Some(u16::from_be_bytes(*two))
-    };
-    let mut kind = word(at).unwrap_or(0);
-    while kind == ethertype::VLAN && at < 24 {
-        at += 4;
-        kind = word(at).unwrap_or(0);
-    }
-    let rest = data.get(at + 2..).unwrap_or_default();
+    let kind = data.get(12..).and_then(|rest| rest.first_chunk::<2>());
+    let kind = kind.map_or(0, |kind| u16::from_be_bytes(*kind));
+    let (kind, rest) = untagged(kind, data.get(14..).unwrap_or_default());
     let missing = record.missing;
     let zep = match kind {
         ethertype::IEEE802154 => return bare_or_checked(rest, missing),
@@ -368,6 +373,22 @@ fn ethernet(record: &Record) -> Result<Content<'_>, String> {
         })
     };
     Ok(zep.unwrap_or_else(foreign))
+}
+
+/// Skips VLAN tags (IEEE 802.1Q). Returns the type of the content, and the content.
+fn untagged(mut kind: u16, mut rest: &[u8]) -> (u16, &[u8]) {
+    const TAGS_MAX: usize = 3;
+    for _ in 0..TAGS_MAX {
+        let is_tag = matches!(
+            kind,
+            ethertype::VLAN | ethertype::SERVICE_VLAN | ethertype::OLD_SERVICE_VLAN
+        );
+        let (true, &[_, _, high, low, ref behind @ ..]) = (is_tag, rest) else {
+            break;
+        };
+        (kind, rest) = (u16::from_be_bytes([high, low]), behind);
+    }
+    (kind, rest)
 }
 
 /// Returns a frame whose link type does not define whether a check sequence follows. The last two
@@ -402,15 +423,44 @@ fn cooked(record: &Record) -> Result<Content<'_>, String> {
     };
     let rest = data.get(at..).unwrap_or_default();
     let missing = record.missing;
+    if hardware.is_some_and(|hardware| ARPHRD.contains(&hardware)) {
+        return bare_or_checked(rest, missing);
+    }
     let link = Link(record.link);
-    match (hardware, protocol) {
-        (Some(hardware), _) if ARPHRD.contains(&hardware) => bare_or_checked(rest, missing),
-        (_, Some(ethertype::IEEE802154)) => bare_or_checked(rest, missing),
-        (_, Some(ethertype::IPV6)) => Ok(ipv6(rest, missing)),
-        (_, Some(ethertype::IPV4)) => Ok(udp_of_ipv4(rest, missing)
-            .unwrap_or_else(|| Content::Foreign(format!("IPv4 in {link}")))),
+    match untagged(protocol.unwrap_or(0), rest) {
+        (ethertype::IEEE802154, rest) => bare_or_checked(rest, missing),
+        (ethertype::IPV6, rest) => Ok(ipv6(rest, missing)),
+        (ethertype::IPV4, rest) => Ok(ipv4(rest, missing, link)),
         _ => Ok(Content::Foreign(link.to_string())),
     }
+}
+
+/// Returns the packet that a BSD system captured on its loopback or on a tunnel interface. The
+/// packet follows a protocol number of four bytes. In LOOP, the number is in network byte order; in
+/// NULL, in the order of the system that captured.
+fn loopback(record: &Record) -> Result<Content<'_>, String> {
+    let (family, packet) = record
+        .data
+        .split_first_chunk::<4>()
+        .ok_or("a truncated header of the loopback")?;
+    let (here, network) = (u32::from_le_bytes(*family), u32::from_be_bytes(*family));
+    // A number below 65,536 in one order is above in the other.
+    let family = match record.link {
+        number::NULL if here <= u16::MAX.into() => here,
+        _ => network,
+    };
+    let missing = record.missing;
+    let link = Link(record.link);
+    Ok(match family {
+        family::IPV4 => ipv4(packet, missing, link),
+        family if family::IPV6.contains(&family) => ipv6(packet, missing),
+        _ => Content::Foreign(link.to_string()),
+    })
+}
+
+/// Returns the frame that ZEP carries in an IPv4 packet. Other IPv4 packets are foreign.
+fn ipv4(packet: &[u8], missing: usize, link: Link) -> Content<'_> {
+    udp_of_ipv4(packet, missing).unwrap_or_else(|| Content::Foreign(format!("IPv4 in {link}")))
 }
 
 /// Returns the frame that ZEP carries in an IPv6 packet, or the packet.

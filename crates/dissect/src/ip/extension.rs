@@ -31,6 +31,8 @@ pub struct Information {
 pub(super) struct Extension {
     kind: u8,
     bytes: Vec<u8>,
+    /// The route of a routing header. A packet may have several routing headers.
+    route: Option<Route>,
 }
 
 pub(super) struct Walk {
@@ -77,9 +79,13 @@ impl Walk {
     }
 
     fn take(&mut self, header: &[u8], dst: Addr) {
+        let mut own = None;
         match (self.upper, header) {
             (next_header::ROUTING, _) => match Route::parse(header, dst) {
-                Ok(route) => self.route = route.or(self.route.take()),
+                Ok(route) => {
+                    own.clone_from(&route);
+                    self.route = route.or(self.route.take());
+                }
                 Err(problem) => self.problem = Some(problem),
             },
             (next_header::HOP_BY_HOP, _) => {
@@ -94,6 +100,7 @@ impl Walk {
         self.extensions.push(Extension {
             kind: self.upper,
             bytes: header.to_vec(),
+            route: own,
         });
         self.upper = header.first().copied().unwrap_or(next_header::NONE);
         self.at += header.len();
@@ -176,7 +183,7 @@ impl Information {
 
 impl Extension {
     /// Adds the header's fields to the layer of its IPv6 header.
-    pub(super) fn show(&self, route: Option<&Route>, layer: &mut Layer) {
+    pub(super) fn show(&self, layer: &mut Layer) {
         let next = self.bytes.first().copied().unwrap_or_default();
         let units = self.bytes.get(1).copied().unwrap_or_default();
         match self.kind {
@@ -202,7 +209,7 @@ impl Extension {
                         layer.number("ipv6.routing.rpl.pad", pad >> 4);
                     }
                 }
-                for stop in route.iter().flat_map(|route| &route.stops) {
+                for stop in self.route.iter().flat_map(|route| &route.stops) {
                     layer.addr("ipv6.routing.rpl.full_address", *stop);
                 }
             }

@@ -73,7 +73,7 @@ impl Ip {
             layer.number("redpoll.ipv6.unknown_context", cid);
         }
         for extension in &self.extensions {
-            extension.show(self.route.as_ref(), &mut layer);
+            extension.show(&mut layer);
         }
         if self.upper == next_header::IPV6 {
             layer.say("IPv6");

@@ -76,6 +76,7 @@ pub(super) fn expand(
         header.dscp = class >> 2;
         header.ecn = Ecn::from_bits(class);
         header.flow_label = bits.read(20)? as u32;
+        layer.hex("6lowpan.flow", header.flow_label, 6);
     }
     header.next_header = match next {
         Some(next) => next,

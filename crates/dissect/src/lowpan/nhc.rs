@@ -36,11 +36,13 @@ pub(super) fn expand(expander: &mut Expander<'_>, layer: &mut Layer) -> Result<b
                 udp(encoding, expander, layer).ok_or(CUT)?;
                 return Ok(false);
             }
-            next_header::IPV6 => return Ok(true),
             kind => {
                 let is_more = encoding & 1 != 0;
                 layer.hex("6lowpan.nhc.ext.eid", encoding >> 1 & 0b111, 2);
                 layer.flag("6lowpan.nhc.ext.nh", is_more);
+                if kind == next_header::IPV6 {
+                    return Ok(true);
+                }
                 extension(kind, is_more, expander, layer)?;
                 if !is_more {
                     return Ok(false);

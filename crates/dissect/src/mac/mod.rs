@@ -258,6 +258,11 @@ impl<'a> Mac<'a> {
         }
     }
 
+    /// Returns whether this is a multipurpose frame whose frame control field is one byte (§7.3.5).
+    fn is_short_multipurpose(&self) -> bool {
+        self.kind == Kind::Multipurpose && self.control & multipurpose::LONG == 0
+    }
+
     /// Returns whether a secured frame has the auxiliary header, new in IEEE 802.15.4-2006.
     fn has_auxiliary(&self) -> bool {
         self.version != 0 || self.kind == Kind::Multipurpose

@@ -90,17 +90,22 @@ impl Mac<'_> {
         if matches!(self.kind, Kind::Other(_)) {
             return;
         }
-        layer.flag("wpan.security", self.security);
-        layer.flag("wpan.pending", self.frame_pending);
-        layer.flag("wpan.ack_request", self.ack_request);
-        if self.kind == Kind::Multipurpose {
-            layer.number("wpan.mpf_version", self.version);
-        } else {
+        // A short multipurpose frame has neither these bits nor a version.
+        if !self.is_short_multipurpose() {
+            layer.flag("wpan.security", self.security);
+            layer.flag("wpan.pending", self.frame_pending);
+            layer.flag("wpan.ack_request", self.ack_request);
+        }
+        let is_multipurpose = self.kind == Kind::Multipurpose;
+        if !is_multipurpose {
             layer.flag("wpan.pan_id_compression", self.pan_compression);
             layer.number("wpan.version", self.version);
-            layer.hex("wpan.dst_addr_mode", self.control >> 10 & 0b11, 4);
-            layer.hex("wpan.src_addr_mode", self.control >> 14 & 0b11, 4);
+        } else if !self.is_short_multipurpose() {
+            layer.number("wpan.mpf_version", self.version);
         }
+        let (dst, src) = if is_multipurpose { (4, 6) } else { (10, 14) };
+        layer.hex("wpan.dst_addr_mode", self.control >> dst & 0b11, 4);
+        layer.hex("wpan.src_addr_mode", self.control >> src & 0b11, 4);
         if let Some(dsn) = self.dsn {
             layer.number("wpan.seq_no", dsn);
         }
