@@ -72,7 +72,9 @@ const USING: [Step; 7] = [
     ("package for C", clib::check),
     ("firmware", |w| firmware::run(w, false)),
     ("package", dist::short),
-    ("dissect-check", |w| dissect::run(w, dissect::Extent::Short)),
+    ("dissect-check", |w| {
+        dissect::run(w, &dissect::Options::short())
+    }),
     ("docs", |w| {
         docs::run(w, &docs::Options::short_check()).map(|()| None)
     }),

@@ -148,7 +148,9 @@ Usage: cargo xtask CHECK
               --program FILE    with this program instead of a debug build
   dissect-check  fails if `redpoll dissect` and tshark find different fields in the
             same frames, except for the differences in docs/dissect-check.md
-              --short           some thousand frames (default: more than 50,000)
+              --short           several thousand frames (default: more than 50,000)
+              --write           also writes the figures of docs/dissect-check.md
+              --program FILE    with this program instead of a debug build
   python    builds the Python package, runs its tests and its notebook, and checks
             its types (needs Python 3.11 and packages: scripts/setup.sh test)
   dist      builds the files of a release in target/dist (needs cargo-zigbuild,
@@ -259,8 +261,10 @@ fn check_programs(workspace: &Workspace, args: &[&str]) -> Result<Option<Outcome
         ["purity", "--with", "rustup"] => purity::run(workspace, Some(purity::Way::Installed)),
         ["purity", "--with", "build-std"] => purity::run(workspace, Some(purity::Way::BuildStd)),
         ["python"] => python::run(workspace).map(told),
-        ["dissect-check"] => dissect::run(workspace, dissect::Extent::Long).map(told),
-        ["dissect-check", "--short"] => dissect::run(workspace, dissect::Extent::Short).map(told),
+        ["dissect-check", options @ ..] => match dissect::Options::parse(options) {
+            Ok(options) => dissect::run(workspace, &options).map(told),
+            Err(words) => return Err(format!("`dissect-check` does not take `{words}`")),
+        },
         ["dist", "--short"] => dist::short(workspace).map(told),
         ["dist", options @ ..] => match dist::Options::parse(options) {
             Ok(options) => dist::run(workspace, &options),
@@ -327,7 +331,7 @@ fn wrong(args: &[&str]) -> String {
         [
             known @ ("ci" | "api" | "arrows" | "lines" | "names" | "tests" | "purity" | "features"
             | "hosts" | "deny" | "boards" | "publish" | "rfc" | "figures" | "firmware"
-            | "fuzz" | "book" | "dissect-check" | "workflows" | "release" | "c-check"),
+            | "fuzz" | "book" | "workflows" | "release" | "c-check"),
             rest @ ..,
         ] => format!("`{known}` does not take `{}`", rest.join(" ")),
         [unknown, ..] => format!("there is no check `{unknown}`"),

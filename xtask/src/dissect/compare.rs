@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv6Addr;
 use std::path::Path;
 use std::process::Command;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -19,7 +19,7 @@ pub struct Difference {
     pub ours: Vec<String>,
     pub theirs: Vec<String>,
     /// All fields of the frame, those of Redpoll first.
-    pub both: Rc<[Fields; 2]>,
+    pub both: Arc<[Fields; 2]>,
 }
 
 pub struct Found {
@@ -36,15 +36,28 @@ const CONTEXTS: [(u8, &str); 4] = [
     (2, "2001:db8:a:b::"),
     (3, "2001:db8:ffff:1::"),
 ];
+/// The key index and the PAN of the simulator's nodes.
+const KEY_INDEX: u8 = 1;
+const PAN: u16 = 0x7270;
+/// The EUI-64 of a node is the sum of this number and its short address. Nonces contain the EUI-64.
+const EUI64_BASE: u64 = 0x0272_7000_0000_0000;
+/// Maximum number of nodes of a scenario with a key.
+const NODES_MAX: u16 = 32;
 /// Fields of tshark that only conditions of the table use.
 const MARKS: [&str; 2] = ["_ws.malformed", "_ws.expert.message"];
 
-pub fn file(program: &Path, path: &Path) -> Result<Found, Failure> {
-    let ours = redpoll(program, path)?;
-    let known = known_fields()?;
+/// Decodes the capture at `path` with both programs, and compares the fields that tshark has. `key`:
+/// the key of a scenario's secured frames.
+pub fn file(
+    program: &Path,
+    path: &Path,
+    known: &BTreeSet<String>,
+    key: Option<&str>,
+) -> Result<Found, Failure> {
+    let ours = redpoll(program, path, key)?;
     let names: BTreeSet<String> = ours.iter().flat_map(Fields::keys).cloned().collect();
-    let names: Vec<&str> = names.intersection(&known).map(String::as_str).collect();
-    let theirs = tshark(path, &names)?;
+    let names: Vec<&str> = names.intersection(known).map(String::as_str).collect();
+    let theirs = tshark(path, &names, key)?;
     if ours.len() != theirs.len() {
         return Err(Failure::new(format!(
             "{}: redpoll finds {} frames, tshark {}",
@@ -59,7 +72,7 @@ pub fn file(program: &Path, path: &Path) -> Result<Found, Failure> {
         differences: Vec::new(),
     };
     for (at, (ours, theirs)) in ours.into_iter().zip(theirs).enumerate() {
-        let both = Rc::new([ours, theirs]);
+        let both = Arc::new([ours, theirs]);
         let [ours, theirs] = &*both;
         for name in &names {
             let of = |fields: &Fields| fields.get(*name).cloned().unwrap_or_default();
@@ -73,20 +86,23 @@ pub fn file(program: &Path, path: &Path) -> Result<Found, Failure> {
                 field: (*name).to_owned(),
                 ours: a,
                 theirs: b,
-                both: Rc::clone(&both),
+                both: Arc::clone(&both),
             });
         }
     }
     Ok(found)
 }
 
-fn redpoll(program: &Path, path: &Path) -> Result<Vec<Fields>, Failure> {
+fn redpoll(program: &Path, path: &Path, key: Option<&str>) -> Result<Vec<Fields>, Failure> {
     let mut command = Command::new(program);
     command
         .args(["dissect", "--json", "--fcs", "crc"])
         .arg(path);
     for (cid, prefix) in CONTEXTS {
         command.args(["--context", &format!("{cid}={prefix}/64")]);
+    }
+    if let Some(key) = key {
+        command.args(["--key", key]);
     }
     let text = workspace::output(&mut command)?;
     let frames = text.lines().map(|line| {
@@ -113,7 +129,7 @@ fn redpoll(program: &Path, path: &Path) -> Result<Vec<Fields>, Failure> {
     frames.collect()
 }
 
-fn tshark(path: &Path, names: &[&str]) -> Result<Vec<Fields>, Failure> {
+fn tshark(path: &Path, names: &[&str], key: Option<&str>) -> Result<Vec<Fields>, Failure> {
     let mut command = Command::new("tshark");
     command.arg("-n").arg("-r").arg(path);
     for (cid, prefix) in CONTEXTS {
@@ -128,6 +144,15 @@ fn tshark(path: &Path, names: &[&str]) -> Result<Vec<Fields>, Failure> {
         "tcp.desegment_tcp_streams:FALSE",
     ] {
         command.args(["-o", preference]);
+    }
+    if let Some(key) = key {
+        let key = format!("uat:ieee802154_keys:\"{key}\",\"{KEY_INDEX}\",\"No hash\"");
+        command.args(["-o", &key]);
+        for node in 1..=NODES_MAX {
+            let eui64 = EUI64_BASE + u64::from(node);
+            let address = format!("\"{node:04x}\",\"{PAN:04x}\",{eui64:016x}");
+            command.args(["-o", &format!("uat:802154_addresses:{address}")]);
+        }
     }
     command.args(["-T", "fields", "-E", "separator=/t", "-E", "aggregator=|"]);
     let all: Vec<&str> = names.iter().copied().chain(MARKS).collect();
@@ -148,7 +173,8 @@ fn tshark(path: &Path, names: &[&str]) -> Result<Vec<Fields>, Failure> {
     Ok(frames.collect())
 }
 
-fn known_fields() -> Result<BTreeSet<String>, Failure> {
+/// Returns the names of all fields of tshark.
+pub fn known_fields() -> Result<BTreeSet<String>, Failure> {
     let text = workspace::output(Command::new("tshark").args(["-G", "fields"]))?;
     let name = |line: &str| {
         let mut columns = line.split('\t');

@@ -2,37 +2,44 @@
 //! value in each field of the same frames. Every remaining difference is a row of the table in
 //! docs/dissect-check.md, with its reason.
 //!
-//! - [`frames`] and [`packets`]: frames of all header forms;
+//! - [`captures`]: the files that are compared;
+//! - [`frames`], [`mac`], [`lowpan`] and [`packets`]: generated frames of all header forms;
 //! - [`compare`]: the values that the two programs find, and their differences;
-//! - [`table`]: the differences that have a reason.
+//! - [`table`]: the differences that have a reason;
+//! - [`page`]: the figures of the document.
 
+mod captures;
 mod compare;
 mod frames;
+mod lowpan;
+mod mac;
 mod packets;
+mod page;
+mod rng;
 mod table;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
 
 use crate::lanes;
 use crate::report::{Failure, Outcome};
 use crate::workspace::{self, Workspace};
+use captures::{Capture, Run};
 use compare::Difference;
 use table::Table;
 
 const DOCUMENT: &str = "docs/dissect-check.md";
-/// Link type with check sequence; `WITHOUT_FCS`: link type without.
-const WITH_FCS: u32 = 195;
-const WITHOUT_FCS: u32 = 230;
-const PER_FILE: usize = 4_000;
+/// Minimum number of frames of the long form.
+const FRAMES_MIN: usize = 50_000;
 /// Maximum number of differences shown for each field.
 const SHOWN: usize = 3;
 
 /// Amount of data that is compared.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Extent {
-    /// Some thousand frames.
+enum Extent {
+    /// Several thousand frames.
     Short,
     /// 50,000 frames at least.
     Long,
@@ -45,34 +52,89 @@ impl Extent {
             Extent::Long => 40_000,
         }
     }
+}
 
-    /// Returns scenarios, their durations, and settings.
-    fn runs(self) -> Vec<(&'static str, &'static str, &'static [&'static str])> {
-        const STORING: &[&str] = &["routing=rpl"];
-        const NON_STORING: &[&str] = &["routing=rpl", "rpl.mode=non-storing"];
-        match self {
-            Extent::Short => vec![("office", "20 s", STORING), ("office", "20 s", NON_STORING)],
-            Extent::Long => vec![
-                ("office", "60 s", STORING),
-                ("office", "60 s", NON_STORING),
-                ("line-4", "30 s", &[]),
-                ("line-3", "20 s", &["lowpan.fragment_recovery=true"]),
-                ("readings", "120 s", &[]),
-                ("sleepy-web", "60 s", &[]),
-                ("sleepy-rpl", "60 s", &[]),
-                ("testbed-3", "20 s", &[]),
-            ],
+/// Options of the check.
+pub struct Options {
+    extent: Extent,
+    /// Whether to write the figures into the document.
+    writes: bool,
+    /// The program that is checked, instead of a build of the workspace.
+    program: Option<PathBuf>,
+}
+
+impl Options {
+    /// Parses the command line after `dissect-check`. An error is the words that are not options.
+    pub fn parse(args: &[&str]) -> Result<Options, String> {
+        let mut options = Options {
+            extent: Extent::Long,
+            ..Options::short()
+        };
+        let mut rest = args;
+        loop {
+            rest = match rest {
+                [] => return Ok(options),
+                ["--short", rest @ ..] if !options.writes => {
+                    options.extent = Extent::Short;
+                    rest
+                }
+                ["--write", rest @ ..] if options.extent == Extent::Long => {
+                    options.writes = true;
+                    rest
+                }
+                ["--program", program, rest @ ..] => {
+                    options.program = Some(program.into());
+                    rest
+                }
+                words => return Err(words.join(" ")),
+            };
+        }
+    }
+
+    /// Returns the options of the step of CI.
+    pub fn short() -> Options {
+        Options {
+            extent: Extent::Short,
+            writes: false,
+            program: None,
         }
     }
 }
 
 /// Runs the check; `Ok(Some(reason))` if it was skipped.
-pub fn run(workspace: &Workspace, extent: Extent) -> Result<Option<String>, Failure> {
-    if workspace::output(Command::new("tshark").arg("--version")).is_err() {
+pub fn run(workspace: &Workspace, options: &Options) -> Result<Option<String>, Failure> {
+    let extent = options.extent;
+    let Ok(version) = workspace::output(Command::new("tshark").arg("--version")) else {
         let reason = "tshark is missing (apt-get install tshark)".to_owned();
         note_skipped(&reason);
         return Ok(Some(reason));
+    };
+    let program = match &options.program {
+        Some(program) => program.clone(),
+        None => built(workspace, extent)?,
+    };
+    let folder = workspace.root.join("target/dissect-check");
+    std::fs::create_dir_all(&folder).map_err(|e| unwritable(&folder, &e))?;
+    let document = workspace.root.join(DOCUMENT);
+    let table = Table::read(&document)?;
+    let known = compare::known_fields()?;
+    let captures = captures::all(&program, extent)?;
+    let tally = examined(&captures, |capture| {
+        Tally::of(capture, &program, &folder, &known, &table)
+    })?;
+    tally.ended(&table, extent)?;
+    if options.writes {
+        let version = version.split_whitespace().find(|word| {
+            let is_part = |part: &str| !part.is_empty() && part.parse::<u32>().is_ok();
+            word.contains('.') && word.split('.').all(is_part)
+        });
+        page::write(&document, &tally, version.unwrap_or("of unknown version"))?;
     }
+    Ok(None)
+}
+
+/// Builds the program, and returns its path.
+fn built(workspace: &Workspace, extent: Extent) -> Result<PathBuf, Failure> {
     match extent {
         // Uses the build of the tests, because a build of this package alone would select other
         // features of its dependencies and compile all of them again.
@@ -83,17 +145,39 @@ pub fn run(workspace: &Workspace, extent: Extent) -> Result<Option<String>, Fail
             workspace::run(&mut cargo)?;
         }
     }
-    let program = workspace.root.join("target/debug/redpoll");
-    let folder = workspace.root.join("target/dissect-check");
-    std::fs::create_dir_all(&folder).map_err(|e| unwritable(&folder, &e))?;
-    let table = Table::read(&workspace.root.join(DOCUMENT))?;
-    let mut tally = Tally::default();
-    for file in files(&program, &folder, extent)? {
-        let found = compare::file(&program, &file)?;
-        tally.take(&file, found, &table);
+    Ok(workspace.root.join("target/debug/redpoll"))
+}
+
+/// Examines the captures, several at a time, and returns the sum in the order of the captures.
+fn examined(
+    captures: &[Capture],
+    examine: impl Fn(&Capture) -> Result<Tally, Failure> + Sync,
+) -> Result<Tally, Failure> {
+    let left = Mutex::new(captures.iter().enumerate());
+    let done = Mutex::new(BTreeMap::new());
+    let work = || {
+        loop {
+            let next = left.lock().ok().and_then(|mut left| left.next());
+            let Some((at, capture)) = next else {
+                return;
+            };
+            let tally = examine(capture);
+            if let Ok(mut done) = done.lock() {
+                done.insert(at, tally);
+            }
+        }
+    };
+    let lanes = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..lanes {
+            scope.spawn(work);
+        }
+    });
+    let mut sum = Tally::default();
+    for tally in done.into_inner().unwrap_or_default().into_values() {
+        sum.add(tally?);
     }
-    tally.ended(&table, extent)?;
-    Ok(None)
+    Ok(sum)
 }
 
 /// Appends a line to the file in which the Makefile collects the skipped steps.
@@ -115,64 +199,13 @@ fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
     Failure::new(format!("cannot write {}: {error}", path.display()))
 }
 
-fn files(program: &Path, folder: &Path, extent: Extent) -> Result<Vec<PathBuf>, Failure> {
-    let mut files = Vec::new();
-    let all = frames::make(1, extent.generated());
-    for (at, part) in all.chunks(PER_FILE).enumerate() {
-        let path = folder.join(format!("generated-{at}.pcap"));
-        let link = if at % 2 == 0 { WITHOUT_FCS } else { WITH_FCS };
-        std::fs::write(&path, pcap(link, part)).map_err(|e| unwritable(&path, &e))?;
-        files.push(path);
-    }
-    for (at, (scenario, duration, settings)) in extent.runs().into_iter().enumerate() {
-        let path = folder.join(format!("{scenario}-{at}.pcapng"));
-        let mut command = Command::new(program);
-        command
-            .args(["run", scenario, "--duration", duration, "--pcap"])
-            .arg(&path);
-        for setting in settings {
-            command.args(["--set", setting]);
-        }
-        workspace::output(&mut command)?;
-        files.push(path);
-    }
-    Ok(files)
-}
-
-/// Returns a capture of frames, one each millisecond.
-fn pcap(link: u32, frames: &[Vec<u8>]) -> Vec<u8> {
-    let mut file = Vec::new();
-    for word in [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65_535, link] {
-        file.extend(word.to_le_bytes());
-    }
-    for (at, frame) in (0_u32..).zip(frames) {
-        let mut frame = frame.clone();
-        if link == WITH_FCS {
-            let fcs = fcs(&frame);
-            frame.extend(fcs.to_le_bytes());
-        }
-        let len = frame.len() as u32;
-        for word in [at / 1_000, at % 1_000 * 1_000, len, len] {
-            file.extend(word.to_le_bytes());
-        }
-        file.extend(frame);
-    }
-    file
-}
-
-/// Returns the check sequence (IEEE 802.15.4-2015 §7.2.10).
-fn fcs(frame: &[u8]) -> u16 {
-    frame.iter().fold(0, |crc: u16, byte| {
-        (0..8).fold(crc ^ u16::from(*byte), |crc, _| match crc & 1 {
-            0 => crc >> 1,
-            _ => crc >> 1 ^ 0x8408,
-        })
-    })
-}
-
 #[derive(Default)]
 struct Tally {
     frames: usize,
+    /// Generated frames, which are a part of `frames`.
+    generated: usize,
+    /// The runs of scenarios, and their numbers of frames.
+    runs: Vec<(Run, usize)>,
     values: usize,
     justified: usize,
     /// Number of differences that each row of the table explains.
@@ -182,17 +215,51 @@ struct Tally {
 }
 
 impl Tally {
-    fn take(&mut self, file: &Path, found: compare::Found, table: &Table) {
-        self.frames += found.frames;
-        self.values += found.values;
+    /// Makes a capture, and compares what both programs find in it.
+    fn of(
+        capture: &Capture,
+        program: &Path,
+        folder: &Path,
+        known: &BTreeSet<String>,
+        table: &Table,
+    ) -> Result<Tally, Failure> {
+        let file = capture.write(program, folder)?;
+        let found = compare::file(program, &file, known, capture.key())?;
+        let mut tally = Tally {
+            frames: found.frames,
+            values: found.values,
+            ..Tally::default()
+        };
+        match capture {
+            Capture::Generated { .. } => tally.generated = found.frames,
+            Capture::Run(run) => tally.runs.push((run.clone(), found.frames)),
+        }
         for difference in found.differences {
             match table.row_of(&difference) {
                 Some(row) => {
-                    self.justified += 1;
-                    *self.used.entry(row).or_default() += 1;
+                    tally.justified += 1;
+                    *tally.used.entry(row).or_default() += 1;
                 }
-                None => self.open(file, &difference),
+                None => tally.open(&file, &difference),
             }
+        }
+        Ok(tally)
+    }
+
+    fn add(&mut self, other: Tally) {
+        self.frames += other.frames;
+        self.generated += other.generated;
+        self.values += other.values;
+        self.justified += other.justified;
+        self.runs.extend(other.runs);
+        for (row, count) in other.used {
+            *self.used.entry(row).or_default() += count;
+        }
+        for (field, (count, examples)) in other.open {
+            let (sum, shown) = self.open.entry(field).or_default();
+            *sum += count;
+            let room = SHOWN.saturating_sub(shown.len());
+            shown.extend(examples.into_iter().take(room));
         }
     }
 
@@ -209,17 +276,28 @@ impl Tally {
         }
     }
 
-    fn ended(self, table: &Table, extent: Extent) -> Outcome {
+    fn ended(&self, table: &Table, extent: Extent) -> Outcome {
         println!(
-            "dissect-check: {} frames, {} values, {} differences that are justified",
-            self.frames, self.values, self.justified
+            "dissect-check: {} frames ({} generated, and {} runs of scenarios), {} equal values, {} \
+             differences that are justified",
+            self.frames,
+            self.generated,
+            self.runs.len(),
+            self.values,
+            self.justified
         );
         let mut findings = Vec::new();
-        for (field, (count, shown)) in self.open {
+        for (field, (count, shown)) in &self.open {
             findings.push(format!("{field}: {count} differences, such as"));
-            findings.extend(shown.into_iter().map(|line| format!("  {line}")));
+            findings.extend(shown.iter().map(|line| format!("  {line}")));
         }
         if extent == Extent::Long {
+            if self.frames < FRAMES_MIN {
+                findings.push(format!(
+                    "only {} frames; required: {FRAMES_MIN}",
+                    self.frames
+                ));
+            }
             let unused = (0..table.len()).filter(|row| !self.used.contains_key(row));
             findings.extend(unused.map(|row| {
                 format!(

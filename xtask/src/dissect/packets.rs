@@ -1,6 +1,6 @@
 //! IPv6 packets with correct checksums, for the frames of [`super::frames`].
 
-use super::frames::Rng;
+use super::rng::Rng;
 
 /// Returns any packet, with at most `most` bytes of upper layer.
 pub fn any(rng: &mut Rng, most: usize) -> Vec<u8> {
@@ -277,9 +277,13 @@ fn icmp(rng: &mut Rng) -> Vec<u8> {
             message(136, 0, [flags, target, options(rng)].concat())
         }
         6 => {
-            let mut body = rng.bytes(28);
-            body[1] = 0;
-            message(rng.of(&[157, 158]), 0, body)
+            // RFC 8505 §4.2: the code gives the length of the ROVR; code 0 is of RFC 6775.
+            let suffix = rng.below(5) as u8;
+            let mut body = rng.bytes(4 + 8 * usize::from(suffix.max(1)) + 16);
+            if suffix == 0 {
+                body[1] = 0;
+            }
+            message(rng.of(&[157, 158]), suffix, body)
         }
         7 => message(155, 0, [vec![0, 0], rpl_options(rng)].concat()),
         8 => {
@@ -328,8 +332,13 @@ fn options(rng: &mut Rng) -> Vec<u8> {
         all.extend(rng.bytes(4));
     }
     if rng.once_in(3) {
-        all.extend([33, 2, rng.byte() & 3, 0, 0, 0]);
-        all.extend(rng.bytes(10));
+        // An address registration of RFC 6775, or of RFC 8505 with a ROVR of 64 to 256 bits.
+        let units = rng.below(5) as u8;
+        let flags = if units == 0 { 0 } else { rng.byte() & 3 };
+        let units = units.max(1);
+        let tid = if flags & 1 == 0 { 0 } else { rng.byte() };
+        all.extend([33, 1 + units, rng.byte() & 3, 0, flags, tid]);
+        all.extend(rng.bytes(2 + 8 * usize::from(units)));
     }
     if rng.once_in(3) {
         // tshark learns these contexts, so no frame uses them.
