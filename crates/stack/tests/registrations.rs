@@ -474,6 +474,28 @@ fn a_forged_registration_report_leaves_no_route() {
     }
 }
 
+/// A report over several hops (RFC 6775 §8.2.3) creates no route and gets no answer: reports are not
+/// authenticated, and the hop limit of 255 and the link-local source prove that the sender is a
+/// neighbour.
+#[test]
+fn a_report_over_several_hops_is_dropped() {
+    for (src, dst, hop_limit) in [
+        (address(7), address(1), 64),
+        (address(7), address(1), 255),
+        (link_local(7), link_local(1), 64),
+    ] {
+        let mut lone = router();
+        meet(&mut lone, 7);
+        lone.link_packets();
+        let empty = lone.node.tables(lone.now).routes;
+        let rest = [&[0, 240, 0, 60][..], &EUI64, &address(LEAF).0].concat();
+        let packet = packets::icmp(src, dst, hop_limit, REQUEST, 1, &rest);
+        lone.link_sends(7, &packet);
+        assert_eq!(lone.link_packets(), [], "{src}, {hop_limit}");
+        assert_eq!(lone.node.tables(lone.now).routes, empty);
+    }
+}
+
 /// RFC 6775 §8.2.5: a router accepts an answer only from the router to which it has sent the
 /// report. A border router accepts none, because it sends no reports.
 #[test]
