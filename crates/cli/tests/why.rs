@@ -6,6 +6,8 @@ mod hops;
 mod inputs;
 #[path = "why/large.rs"]
 mod large;
+#[path = "why/modes.rs"]
+mod modes;
 #[path = "why/other.rs"]
 mod other;
 mod support;
