@@ -58,12 +58,14 @@ pub(crate) fn library() -> PathBuf {
     profile.join("libredpoll_capi.a")
 }
 
-/// Builds the static library with these features only, in the folder `name`.
+/// Builds the static library with these features only, in the folder `name`. Optimising it takes
+/// longer than the few programs that use it.
 fn library_with(name: &str, features: &str) -> PathBuf {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["rustc", "--quiet", "-p", "redpoll-capi", "--lib"]);
     cargo.args(["--crate-type", "staticlib", "--no-default-features"]);
+    cargo.env("CARGO_PROFILE_DEV_OPT_LEVEL", "0");
     cargo
         .args(["--features", features, "--target-dir"])
         .arg(&target);
