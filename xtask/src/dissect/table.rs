@@ -10,6 +10,9 @@ use super::compare::Difference;
 use crate::report::Failure;
 use crate::source;
 
+/// The heading before the table.
+const HEADING: &str = "## Differences that remain";
+
 /// See the [module](self).
 pub struct Table {
     rows: Vec<Row>,
@@ -25,6 +28,10 @@ struct Row {
 impl Table {
     pub fn read(path: &Path) -> Result<Table, Failure> {
         let text = source::read(path)?;
+        // The figures before this heading also have a table.
+        let (_, text) = text
+            .split_once(HEADING)
+            .ok_or_else(|| Failure::new(format!("{}: no heading {HEADING:?}", path.display())))?;
         let mut rows = Vec::new();
         for line in text.lines().filter(|line| line.starts_with("| `")) {
             let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
