@@ -496,6 +496,36 @@ fn a_report_over_several_hops_is_dropped() {
     }
 }
 
+/// RFC 6775 §8.2.5: an answer with an error goes to the host. It ends the registration at the host's
+/// router and at the routers on the path.
+#[test]
+fn a_refused_registration_leaves_no_route() {
+    const CACHE_FULL: u8 = 2;
+    let (up, down) = (Address::Short(4), Address::Short(7));
+    let to_leaf = packets::echo_request(address(8), address(LEAF));
+    for status in [DUPLICATE, CACHE_FULL] {
+        let mut lone = relay();
+        register(&mut lone, 240, true);
+        assert_eq!(passed(&mut lone), [(up, REQUEST, 240)]);
+        lone.link_sends(8, &to_leaf);
+        assert_eq!(lone.link_packets()[0].0, Address::Short(LEAF));
+        confirm(&mut lone, status, 240);
+        assert_eq!(answers(&mut lone), [(LEAF, ADVERTISEMENT, status, 240)]);
+        lone.link_sends(8, &to_leaf);
+        assert_eq!(lone.link_packets()[0].0, up, "status {status}");
+
+        let mut lone = relay();
+        report(&mut lone, 7, Some(240));
+        assert_eq!(passed(&mut lone), [(up, REQUEST, 240)]);
+        lone.link_sends(8, &to_leaf);
+        assert_eq!(lone.link_packets()[0].0, down);
+        confirm(&mut lone, status, 240);
+        assert_eq!(passed(&mut lone), [(down, CONFIRMATION, 240)]);
+        lone.link_sends(8, &to_leaf);
+        assert_eq!(lone.link_packets()[0].0, up, "status {status}");
+    }
+}
+
 /// RFC 6775 §8.2.5: a router accepts an answer only from the router to which it has sent the
 /// report. A border router accepts none, because it sends no reports.
 #[test]

@@ -391,7 +391,8 @@ impl<M: Memory + 'static> Router<'_, M> {
             if tid != neighbours.tid(&address, self.now) {
                 return Err(DropReason::IcmpIgnored);
             }
-            if answer.status == status::MOVED {
+            // RFC 6775 §8.2.5: after an error the registration ends.
+            if answer.status != status::SUCCESS {
                 self.way.neighbours.forget(&address);
                 self.way.note_tenure(self.now, child);
             }
@@ -417,7 +418,7 @@ impl<M: Memory + 'static> Router<'_, M> {
         if tid != known.and_then(|known| known.tid) {
             return Err(DropReason::IcmpIgnored);
         }
-        if answer.status == status::MOVED && tid.is_some() {
+        if answer.status != status::SUCCESS && tid.is_some() {
             self.table.remove(&Route {
                 prefix: address,
                 len: 128,
