@@ -88,8 +88,8 @@ impl Splice {
     }
 
     /// Passes the end of the host's stream to the mesh. RFC 9293 §3.10.4: a CLOSE in SYN-SENT would
-    /// discard the queued data, so the end waits for the handshake; [`to_host`](Self::to_host) then
-    /// calls this function again.
+    /// discard the queued data, so the end of the stream waits for the handshake;
+    /// [`to_host`](Self::to_host) then calls this function again.
     fn pass_end_on(&mut self, now: Instant, node: &mut impl Streams) {
         // Without a stream the connection has failed, and `opening` stays as it is.
         if let Some(stream) = node.stream(self.conn) {

@@ -173,7 +173,7 @@ impl Transfer {
             return None;
         }
         let taken = offset + self.size.bytes();
-        // RFC 7959 §2.3: the server may want smaller blocks from here on.
+        // RFC 7959 §2.3: the server may want smaller blocks from the next one on.
         if let Some(block) = block1 {
             self.size = self.size.min(block.size);
         }

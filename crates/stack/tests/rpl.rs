@@ -241,7 +241,7 @@ fn forged_no_paths_and_daos_are_not_believed() {
 }
 
 /// Two routers that use each other as parent: a DAO from the parent shows the loop. The node's
-/// record of the parent's rank is out of date, so the node asks it for a DIO.
+/// record of the parent's rank is out of date, so the node asks the parent for a DIO.
 #[test]
 fn a_dao_of_the_parent_ends_a_loop() {
     let mut lone = lone(RplRole::Router);

@@ -152,7 +152,7 @@ impl Handshake {
         self.how.iss
     }
 
-    /// Returns whether the peer's SYN cookie held the state of the handshake.
+    /// Returns whether the state of the handshake came from a SYN cookie that the peer returned.
     pub fn is_by_cookie(&self) -> bool {
         self.how.by_cookie
     }
@@ -293,7 +293,7 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>, O: Overflow> SynCache<T, O> {
         O::COOKIES && self.cookies.are_about(now) && !self.cookies.was_used(seg.ack - 1)
     }
 
-    /// Stores a new request, in `entry` if that is given, and determines its answer.
+    /// Stores a new request, at the index `entry` if given, and determines its answer.
     fn admit<A>(
         &mut self,
         terms: &Terms<'_, A>,

@@ -1,5 +1,5 @@
-//! Invalid segments of a peer or of a forger: no panic, no stall, no negative window, no wrong
-//! byte. Each section covers one kind.
+//! Invalid segments of a peer or of a forger cause no panic, no stall, no negative window and no
+//! wrong byte. Each section covers one kind.
 
 use redpoll_base::Duration;
 use redpoll_tcp::{Config, Event, State};

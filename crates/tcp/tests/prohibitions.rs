@@ -325,7 +325,7 @@ impl World {
         }
     }
 
-    /// Sends some of the peer's stream: new, repeated, overlapping, out of order.
+    /// Sends some of the peer's stream: new, repeated or overlapping data, or data out of order.
     fn send_theirs(&mut self) {
         let old = self.theirs - self.heard;
         let limit = self.edge.min(TOTAL);

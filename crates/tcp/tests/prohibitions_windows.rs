@@ -152,7 +152,7 @@ impl World {
         self.check_hold();
     }
 
-    /// Returns whether new data may be sent by one of the rules 1 to 3. `record` ends at `end`.
+    /// Returns whether rule 1, 2 or 3 (RFC 9293 §3.8.6.2.1) permits `record`, which ends at `end`.
     fn is_allowed(&self, record: &Record, end: usize) -> bool {
         let len = record.payload().len();
         let unsent = self.given - (end - len);
@@ -166,7 +166,7 @@ impl World {
         }
         // The Nagle algorithm adds a condition to rules 2 and 3 (RFC 9293 §3.7.4, appendix A.3).
         let nagle_holds = self.has_nagle && self.small_end > self.acked;
-        // Rule 2, with the PSH flag that MUST-61 requires, and rule 3.
+        // Rule 2: all data, with the PSH flag of MUST-61. Rule 3: half of the largest window.
         let all = end == self.given && record.control().contains(Flags::PSH);
         !nagle_holds && (all || len >= self.max_window / 2)
     }

@@ -144,8 +144,8 @@ fn a_peer_may_renege() {
     assert_eq!(t.conn.unacked(), 0);
 }
 
-/// Invalid blocks: data that were never sent, below SND.UNA, inverted, everything. None of them may
-/// prevent a retransmission.
+/// Invalid SACK blocks: with data that were never sent or are below SND.UNA, with swapped edges,
+/// with all outstanding data, or with parts of segments. None of them may prevent a retransmission.
 #[test]
 fn invalid_sack_blocks_cause_no_stall_or_panic() {
     for lie in [

@@ -643,8 +643,8 @@ fn reading_nothing_blocks() {
 }
 
 /// RFC 9293 §3.10.7.4: "special allowance should be made to accept valid ACKs". Our acknowledgment
-/// of the peer's probe was lost, so its next segment starts one number below, and our window is
-/// closed.
+/// of the peer's probe was lost, so the peer's next segment starts one sequence number below
+/// RCV.NXT. Our window is closed.
 #[test]
 fn an_acknowledgment_is_heard_from_one_below_a_closed_window() {
     let mut t = Host::established_with(&plain(), 100, 200, 4096, 100);

@@ -44,8 +44,8 @@ pub struct Asker {
 }
 
 impl Asker {
-    /// Creates the radio's end. The first request has the number after `number`, which should be
-    /// random, so that an old answer is not mistaken for the first one.
+    /// Creates the radio's end. The first request has the message number `number` + 1. `number`
+    /// should be random, so that an old answer is not mistaken for that of the first request.
     pub fn new(number: u16) -> Asker {
         Asker {
             deframer: Deframer::default(),

@@ -34,7 +34,7 @@ pub(super) struct Copied {
     /// sender.
     pub(super) flow: usize,
     pub(super) upper: bool,
-    /// First sequence number of the segment; `end` is the number after the last one.
+    /// First sequence number of the segment; `end` is the sequence number after the last one.
     pub(super) seq: SeqNum,
     pub(super) end: SeqNum,
     pub(super) stage: Stage,

@@ -77,8 +77,8 @@ impl Params {
 
     /// Distributed TCP Caching (A. Dunkels, J. Alonso, T. Voigt, H. Ritter, J. Schiller,
     /// "Connecting Wireless Sensornets with TCP/IP Networks", WWIC 2004), without its false SACK:
-    /// the original puts the number of a retransmitted segment into the acknowledgment's SACK
-    /// option before the segment arrives.
+    /// the original puts the sequence number of a retransmitted segment into the acknowledgment's
+    /// SACK option before the segment arrives.
     pub const fn dtc() -> Params {
         Params {
             times_handshake: true,

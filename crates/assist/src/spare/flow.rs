@@ -151,7 +151,7 @@ impl FlowSlot {
         self.ever = self.ever.saturating_sub(known);
     }
 
-    /// Stores the peer's data in `bytes`.
+    /// Appends the new part of `payload`, the peer's data, to the data stored in `bytes`.
     pub(super) fn on_data(
         &mut self,
         read: &ParsedPacket,

@@ -73,8 +73,8 @@ pub(super) fn read(packet: &[u8]) -> Option<ParsedPacket> {
     })
 }
 
-/// Returns the largest segment that a SYN's sender accepts, or `None` if the SYN has other options.
-/// Without an MSS option the largest segment is 1,220 bytes (RFC 9293 §3.7.1).
+/// Returns the maximum payload that a SYN's sender accepts, or `None` if the SYN has other options.
+/// Without an MSS option the maximum is 1,220 bytes (RFC 9293 §3.7.1).
 pub(super) fn offers_only_a_size(packet: &[u8], read: &ParsedPacket) -> Option<u16> {
     let mut size = 1_220;
     for item in OptionList(packet.get(PAYLOAD..read.payload_at)?).strict() {

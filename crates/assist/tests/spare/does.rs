@@ -124,7 +124,7 @@ fn an_acknowledgment_does_not_wait_with_data() {
     let both = down((DOWN.wrapping_add(80), UP + 1), ACK).payload(&bytes(80, 5));
     let passed = down((DOWN.wrapping_add(40), UP + 1), ACK);
     assert_eq!(crosses(&mut engine, NOW, &both), [passed]);
-    // A host's segment without data gets the number after the data forwarded to the node.
+    // A host's segment without data gets the sequence number after the forwarded data.
     let pure = down((DOWN.wrapping_add(85), UP + 1), ACK).window(9);
     let passed = down((DOWN.wrapping_add(40), UP + 1), ACK).window(9);
     assert_eq!(crosses(&mut engine, NOW, &pure), [passed]);

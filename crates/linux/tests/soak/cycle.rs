@@ -237,8 +237,8 @@ impl Cycle {
         }
     }
 
-    /// Returns whether this end may close: the first end to close has received all data, and the
-    /// other end waits for the peer's end.
+    /// Returns whether `who`, after all its data, may end its stream. If only one side is the
+    /// closer, it must have received all data, and the other side the end of the closer's stream.
     fn may_shut(&self, who: usize, len: usize) -> bool {
         let wanted = [self.plan.to_kernel, self.plan.to_node][who];
         let is_first = self.plan.closer == [Who::Kernel, Who::Node][who];

@@ -61,8 +61,8 @@ pub struct DutyConfig {
     pub release: Release,
     /// Cycles per second, 1 to 32; a power of two in Contiki. Default 8.
     pub check_rate_hz: u8,
-    /// Whether the sender learns the wake-up times of its neighbours: ContikiMAC's phase lock, and
-    /// X-MAC's equivalent.
+    /// Whether the sender learns the wake-up times of its neighbours (ContikiMAC's phase lock, or
+    /// X-MAC's equivalent).
     pub phase_lock: bool,
     /// Whether a ContikiMAC receiver sleeps as soon as the signal cannot be a repeated frame.
     pub fast_sleep: bool,

@@ -6,7 +6,7 @@ use super::choice::CongestionChoice;
 use super::cubic::{Acked, Cubic};
 use super::given::{CongestionEvent, CongestionUpdate, CongestionWindow, Controlled};
 
-/// The congestion control of a [`CongestionChoice`], on top of [`NewReno`].
+/// The congestion control that a [`CongestionChoice`] selects; it replaces parts of [`NewReno`].
 #[derive(Debug)]
 pub struct Chosen {
     reno: NewReno,

@@ -47,7 +47,7 @@ pub struct CongestionUpdate {
     pub mss: u32,
     /// Sent and unacknowledged bytes: FlightSize.
     pub flight: u32,
-    /// Bytes of new data that were acknowledged now.
+    /// Bytes of new data whose acknowledgment the event reports.
     pub acked: u32,
     pub window: CongestionWindow,
     /// The window that RFC 5681 sets after the event.

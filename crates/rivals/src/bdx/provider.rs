@@ -43,8 +43,8 @@ impl Provider {
         }
     }
 
-    /// Handles a received datagram; arbitrary bytes are safe. Returns the requested block, which
-    /// the caller passes to [`give`](Self::give).
+    /// Handles a received datagram; arbitrary bytes are safe. Returns which block is requested; the
+    /// caller passes the bytes of this block to [`give`](Self::give).
     pub fn input(&mut self, now: Instant, datagram: &[u8]) -> Option<Wanted> {
         let message = Message::read(datagram)?;
         let is_known = |it: &Transfer| it.exchange.id() == message.exchange;

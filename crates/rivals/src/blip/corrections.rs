@@ -5,7 +5,7 @@ pub struct Corrections {
     /// An acknowledgment of new data resets the counter of timer-driven sends. Without this
     /// correction, a connection ends at its seventh timer-driven send in total.
     pub counter: bool,
-    /// A retransmitted SYN keeps its sequence number; BLIP uses the number after it.
+    /// A retransmitted SYN keeps its sequence number; BLIP uses the sequence number after it.
     pub syn: bool,
     /// A write sends only new data. Without this correction it also retransmits all data in flight.
     pub write: bool,

@@ -143,8 +143,8 @@ impl Protocol for Blip {
         let mut control = Control::new(State::SynReceived, iss, self.config.mss);
         control.ackno = seg.seq + 1;
         control.rwnd = seg.window;
-        // The buffer begins one number before the first byte, because the acknowledgment of the
-        // handshake counts as one byte of data.
+        // The buffer begins one sequence number before the first byte, because the acknowledgment
+        // of the handshake counts as one byte of data.
         control.head = iss;
         control.due = SYN_ACK;
         if self.config.corrections.handshake {

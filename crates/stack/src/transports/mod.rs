@@ -98,19 +98,19 @@ impl Trouble {
     }
 }
 
-/// A side on which segments leave the node.
+/// An interface through which segments leave the node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Side {
-    /// Over the radio.
+    /// The radio.
     Link,
-    /// To the host side.
+    /// The host side.
     Host,
 }
 
 /// A request for a segment, and the limits of the segment.
 #[derive(Clone, Copy, Debug)]
 pub struct Ask {
-    /// The side on which the segment will leave.
+    /// The interface through which the segment will leave.
     pub side: Side,
     /// The longest segment in bytes, header included.
     pub max_len: usize,

@@ -178,7 +178,7 @@ impl<B: Bytes, A: Algorithms> Connection<B, SendRing<B>, A> {
         let Frozen {
             state, una, nxt, ..
         } = *frozen;
-        // In FIN-WAIT-2 our FIN is acknowledged: the data end one number before SND.UNA.
+        // In FIN-WAIT-2 our FIN is acknowledged: the data end one sequence number before SND.UNA.
         let fin = u32::from(state == Synchronized::FinWait2);
         self.outbox.begin(una - fin);
         let sent = self.outbox.write(frozen.unsent);

@@ -168,10 +168,11 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
             && self.synchronized() == Some(Synchronized::TimeWait)
     }
 
-    /// Accepts the acknowledgment of a segment just below the window. RFC 9293 §3.10.7.4: with a
-    /// window of zero "special allowance should be made to accept valid ACKs". Otherwise two ends
-    /// that probe each other's closed window could deadlock. If a probe is accepted and its
-    /// acknowledgment lost, its sender's further segments start one number below the window.
+    /// Processes the ACK field of an unacceptable segment that starts at RCV.NXT or one sequence
+    /// number below. RFC 9293 §3.10.7.4: with a window of zero "special allowance should be made to
+    /// accept valid ACKs". Otherwise two ends that probe each other's closed window could deadlock.
+    /// If the acknowledgment of an accepted probe is lost, the peer's further segments start one
+    /// sequence number below RCV.NXT.
     fn check_ack_at_the_edge(&mut self, seg: &Segment<'_>) -> Step {
         if seg.seq == self.rcv.nxt || seg.seq + 1 == self.rcv.nxt {
             self.check_ack(seg)?;

@@ -17,7 +17,7 @@ pub(crate) enum Loss {
     /// Detected by the retransmission timer.
     #[default]
     Timeout,
-    /// Detected by acknowledgments: duplicate, partial, selective.
+    /// Detected by duplicate, partial or selective acknowledgments.
     Fast,
     /// Reported by the link.
     Link,

@@ -24,7 +24,7 @@ pub(crate) struct SendWindow {
 const FRAME: u32 = 127;
 
 impl SendWindow {
-    /// Returns the largest segment that leaves room for a second one in the peer's largest window,
+    /// Returns the maximum length of a segment such that two fit in the peer's largest window,
     /// because a single segment would wait for a delayed ACK. A window of one frame is not divided.
     pub(crate) fn most_at_once(&self) -> u32 {
         match self.max_wnd() {
@@ -78,7 +78,7 @@ impl SendWindow {
         (self.una + self.wnd()) - seq
     }
 
-    /// Returns the number after the highest sequence number that may have reached the peer.
+    /// Returns the sequence number after the highest one that may have reached the peer.
     pub(crate) fn max(&self) -> SeqNum {
         self.nxt + u32::from(self.probed)
     }

@@ -49,7 +49,7 @@ impl Pair {
         self.schedule(now + time, What::Served(side, number));
     }
 
-    /// Reads half of the payload in service; part 1 is the second half.
+    /// Reads half of the payload that is being sent; part 1 is the second half.
     pub(super) fn read_half(&mut self, side: usize, part: usize) {
         let this = &mut self.sides[side];
         let (Some(serving), Some(conn)) = (&mut this.serving, &this.conn) else {

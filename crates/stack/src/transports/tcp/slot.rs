@@ -26,7 +26,7 @@ enum Use<B: Bytes, A: Algorithms> {
 pub(super) struct Open<B: Bytes, A: Algorithms> {
     pub(super) connection: RingConnection<B, A>,
     pub(super) waits: Option<Waits>,
-    /// Whether the application has released the socket. The slot is free when TCP has finished.
+    /// Whether the application released the socket. The slot is then free when TCP has finished.
     pub(super) released: bool,
     pub(super) ended: bool,
     pub(super) expects_data: bool,
