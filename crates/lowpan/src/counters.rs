@@ -134,7 +134,7 @@ pub(crate) fn count(counter: &mut u32) {
     *counter = counter.wrapping_add(1);
 }
 
-/// Number of datagrams that waited for the radio or were in service, over time.
+/// Number of datagrams that waited for the radio or were being sent, over time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Occupancy {
     /// Present number of datagrams.

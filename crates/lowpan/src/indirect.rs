@@ -167,7 +167,7 @@ impl IndirectQueue {
         })
     }
 
-    /// Returns a datagram that was not requested in time, other than `except`, which is in service.
+    /// Returns a datagram that was not requested in time, other than `except`, which is being sent.
     pub(crate) fn expired<M: Memory>(
         &self,
         now: Instant,

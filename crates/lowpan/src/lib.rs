@@ -2,7 +2,7 @@
 //!
 //! # Interface
 //!
-//! A slot holds a whole uncompressed IPv6 packet. Reassembling, complete, queued and in service are
+//! A slot holds a whole uncompressed IPv6 packet. Reassembling, complete, queued and being sent are
 //! states of a slot, and a change of state copies no bytes. A relay edits the hop limit or the ECN
 //! field in place, and compresses the headers again for each link.
 //!

@@ -104,7 +104,7 @@ pub struct Lowpan<M: Memory> {
     fragment_pending: bool,
     segment_pending: bool,
     fragment_gap: Duration,
-    /// Earliest time of the next fragment of the datagram in service.
+    /// Earliest time of the next fragment of the datagram being sent.
     gap_until: Instant,
     pause: Duration,
     paused_until: Option<Instant>,
@@ -306,7 +306,7 @@ impl<M: Memory> Lowpan<M> {
         &self.counters
     }
 
-    /// Returns the number of datagrams that wait for the radio or are in service: queued, pulled,
+    /// Returns the number of datagrams that wait for the radio or are being sent: queued, pulled,
     /// forwarded and recoverable ones. Always 0 if [`Memory::ROUTES`] is false.
     pub fn occupancy(&self) -> &Occupancy {
         &self.occupancy
@@ -316,7 +316,7 @@ impl<M: Memory> Lowpan<M> {
         if !M::ROUTES {
             return;
         }
-        // Datagrams for sleepy nodes stay in `indirect` while in service: not counted twice.
+        // Datagrams for sleepy nodes stay in `indirect` while they are sent: not counted twice.
         let slots = [&self.in_service, &self.suspended].into_iter().flatten();
         let leaving = slots
             .filter(|datagram| matches!(datagram.origin, Origin::Slot(_)) && !datagram.indirect);

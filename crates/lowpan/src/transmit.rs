@@ -1,4 +1,4 @@
-//! The datagram in service and its frames, each as full as possible.
+//! The datagram being sent (in service) and its frames, each as full as possible.
 //!
 //! RFC 4944 §5.3: offsets count eight-byte units of the *uncompressed* datagram, so every fragment
 //! but the last covers a multiple of eight bytes of it. The first fragment carries the compressed

@@ -1,5 +1,5 @@
-//! The record of a datagram that waits in its slot for a sleepy node; `indirect.rs` orders such
-//! datagrams.
+//! The record of a datagram that waits in its slot for a sleepy node; `indirect.rs` determines the
+//! order of such datagrams.
 
 use redpoll_base::Instant;
 use redpoll_wire::ieee802154::Address;
@@ -23,7 +23,7 @@ pub(crate) struct Indirect {
     pub(crate) expires: Instant,
     /// Time until which the sleepy node listens; `None` if it does not listen.
     pub(crate) awake_until: Option<Instant>,
-    /// As in [`SendProgress`], while the datagram is not in service.
+    /// As in [`SendProgress`], while the datagram is not being sent.
     pub(crate) covered: u16,
     pub(crate) tag: u16,
     pub(crate) repeats: Option<Note>,

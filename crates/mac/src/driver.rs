@@ -34,7 +34,7 @@ impl From<&MacConfig> for RadioIdentity {
 pub enum RadioEvent {
     /// The requested time was reached.
     Time,
-    /// An intact frame has arrived: [`Radio::frame`].
+    /// An intact frame has arrived; [`Radio::frame`] returns it.
     Frame(RxInfo),
     /// The last started job that ends in a result has ended.
     Done(RadioResult),

@@ -24,8 +24,8 @@ pub(crate) enum FilterResult {
     OtherPan,
     NotForUs,
     Version,
-    /// A frame for this node that it cannot use. `acknowledge` it nevertheless, so that its sender
-    /// does not repeat it.
+    /// A frame for this node, which cannot use it. If `acknowledge`, the node still acknowledges
+    /// the frame, so that its sender does not repeat it.
     Useless {
         why: Useless,
         acknowledge: bool,

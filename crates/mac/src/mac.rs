@@ -45,7 +45,7 @@ enum OutgoingFrame {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Progress {
-    /// No frame is in service.
+    /// There is no submitted frame.
     Idle,
     /// The space after the previous frame has not passed yet.
     Spacing {
@@ -74,7 +74,7 @@ enum Progress {
 enum Work {
     Load(Content),
     Transmit(Content),
-    /// An assessment for the frame in service, or for the receiver's cycle.
+    /// An assessment for the submitted frame, or for the receiver's cycle.
     Assess {
         for_frame: bool,
     },
@@ -119,7 +119,7 @@ pub struct Mac<A: Access = CsmaCa> {
     config: MacConfig,
     rng: Rng,
     counters: MacCounters,
-    /// The frame in service or, when idle, the one being written.
+    /// The submitted frame or, when idle, the one being written.
     frame: FrameBuf,
     pending: Pending,
     duplicates: Duplicates,
@@ -167,8 +167,8 @@ impl<A: Access> Mac<A> {
         }
     }
 
-    /// Returns whether a frame can be submitted: none is in service, and the event of the
-    /// previous frame has been polled.
+    /// Returns whether a frame can be submitted: the MAC has none, and the event of the previous
+    /// frame has been polled.
     #[inline(never)] // size
     pub fn is_idle(&self) -> bool {
         self.progress == Progress::Idle && self.event.is_none()
@@ -337,7 +337,7 @@ impl<A: Access> Mac<A> {
             self.imm_ack = None;
             count(&mut self.counters.acks_late);
         }
-        // An Imm-ACK is sent before the frame in service, because it is due at once.
+        // An Imm-ACK is sent before the submitted frame, because it is due at once.
         if let Some(ImmAck { dsn, pending, .. }) = self.imm_ack {
             let content = Content::ImmAck { dsn, pending };
             let is_loaded = matches!(

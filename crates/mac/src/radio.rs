@@ -9,8 +9,8 @@ use core::convert::Infallible;
 /// The functions that a radio performs by itself. The MAC performs the others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RadioCaps {
-    /// Whether the radio answers a frame that requests it with an Imm-ACK after 192 µs, and waits
-    /// for the Imm-ACK of a sent frame: `Transmit` ends in [`RadioResult::Acked`] or
+    /// Whether the radio sends an Imm-ACK 192 µs after a received frame that requests one, and
+    /// waits for the Imm-ACK of a sent frame. `Transmit` then ends in [`RadioResult::Acked`] or
     /// [`RadioResult::NoAck`]. If false, `Transmit` always ends in [`RadioResult::Sent`] after the
     /// last bit, received Imm-ACKs arrive as frames, and the MAC sends Imm-ACKs.
     pub auto_ack: bool,

@@ -28,7 +28,7 @@ fn send(b: &mut Bench, dst: Address, payload: usize, result: RadioResult) {
 }
 
 /// Returns the time from the end of an exchange until the next frame is given to the radio, and the
-/// time until the radio has the order to assess the channel and send it.
+/// time until the radio has the command to assess the channel and send it.
 fn waits(b: &mut Bench) -> (u64, u64) {
     let end = b.now;
     b.mac.frame_mut(PEER).expect("the MAC is idle")[0] = 1;

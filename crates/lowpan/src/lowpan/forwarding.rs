@@ -98,10 +98,11 @@ impl<M: Memory> Lowpan<M> {
         is_first && self.fragment_credit > 0
     }
 
-    /// Starts the turn of this node's own datagrams. Without recovery, forwarded fragments get
-    /// credit for a whole datagram, because their datagram is lost without them. With recovery,
-    /// they get one credit per frame of this node's datagrams ([`Self::earn_credit`]), so that this
-    /// node's retransmitted fragments arrive before the receiver's `reassembly_timeout`.
+    /// Starts the turn of this node's own datagrams, before which forwarded fragments need
+    /// [credit](Lowpan::fragment_credit). Without recovery, they get credit for a whole datagram,
+    /// because the loss of one fragment loses its datagram. With recovery, they get one credit per
+    /// frame of this node's datagrams ([`Self::earn_credit`]), so that this node's retransmitted
+    /// fragments arrive before the receiver's `reassembly_timeout`.
     pub(super) fn start_own_turn(&mut self) {
         self.has_forwarded = false;
         self.fragment_credit = match self.recovery.get() {
@@ -134,7 +135,7 @@ impl<M: Memory> Lowpan<M> {
         Some(fragment)
     }
 
-    /// Returns whether the datagram in service waits while a relay forwards its previous fragment.
+    /// Returns whether the datagram being sent waits while a relay forwards its previous fragment.
     pub(super) fn is_in_gap(&self, now: Instant) -> bool {
         SPREADS_FRAGMENTS && now < self.gap_until
     }

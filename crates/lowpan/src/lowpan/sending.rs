@@ -15,7 +15,7 @@ use crate::{PayloadSource, PulledDatagram};
 impl<M: Memory> Lowpan<M> {
     /// Returns whether a datagram of the node's own transport could start now.
     ///
-    /// This is true only if nothing is in service, no pulled datagram waits, the event of the
+    /// This is true only if no datagram is being sent, no pulled datagram waits, the event of the
     /// previous one has been polled, and it is the transport's turn. After each pulled datagram,
     /// queued datagrams and retransmitted fragments (RFC 8931) have a turn. Call this function
     /// whenever the MAC is idle, before [`Lowpan::next_frame`].
@@ -148,9 +148,9 @@ impl<M: Memory> Lowpan<M> {
         datagram.build(&sending, source, &mut self.next_tag, out)
     }
 
-    /// Handles the end of the last built frame. If it was not delivered, drops the rest of its
-    /// datagram ([`drop_rest`](crate::LowpanConfig::drop_rest)), because the link's retries are
-    /// used up.
+    /// Handles the end of the last built frame's transmission. If the frame was not delivered,
+    /// drops the rest of its datagram ([`drop_rest`](crate::LowpanConfig::drop_rest)), because the
+    /// link's retries are used up.
     pub fn on_frame_done(&mut self, now: Instant, delivered: bool) {
         if !core::mem::take(&mut self.frame_out) {
             return;

@@ -180,7 +180,7 @@ impl<M: Memory> Lowpan<M> {
     }
 
     /// Returns the datagram of the next frame: one for a listening sleepy node, otherwise the one
-    /// in service, otherwise the next one.
+    /// being sent, otherwise the next one.
     pub(super) fn turn(&mut self, now: Instant) -> Option<InService> {
         if !M::ROUTES {
             return self.in_service.or_else(|| self.start_next());

@@ -77,8 +77,8 @@ impl<M: Memory> Recovery<M> {
         self.leaving.map(|(_, ack)| ack)
     }
 
-    /// Handles the end of an acknowledgment, `delivered` or not. A delivered refusal does not count
-    /// towards [`REFUSALS_AT_ONCE`], because its receiver exists.
+    /// Handles the end of an acknowledgment's transmission, `delivered` or not. A delivered refusal
+    /// does not count towards [`REFUSALS_AT_ONCE`], which limits refusals to absent senders.
     pub(crate) fn on_ack_done(&mut self, delivered: bool) {
         let was_refusal = self
             .leaving

@@ -265,7 +265,7 @@ impl<M: Memory> Recovery<M> {
         tag
     }
 
-    /// Returns a datagram of this node that has fragments to send and is not in service.
+    /// Returns a datagram of this node that has a frame to send, and of which none is being sent.
     pub(crate) fn ready(&self) -> Option<u8> {
         self.find(|sender| matches!(sender.phase, Phase::Ready | Phase::Aborting))
     }
@@ -280,7 +280,7 @@ impl<M: Memory> Recovery<M> {
         Some((entry.0.as_mut()?, &self.config))
     }
 
-    /// Handles the end of a frame; returns whether another frame of its train follows.
+    /// Handles the end of a frame's transmission; returns whether its train has another frame.
     pub(crate) fn on_frame_done(&mut self, now: Instant, index: u8) -> bool {
         let entry = self.outgoing.as_mut().get_mut(usize::from(index));
         let Some(sender) = entry.and_then(|entry| entry.0.as_mut()) else {

@@ -233,8 +233,8 @@ impl Sender {
         self.phase != Phase::Aborting && self.sent.has(self.current)
     }
 
-    /// Handles the end of a frame; returns whether another frame of the train follows. If not,
-    /// the wait for an acknowledgment begins.
+    /// Handles the end of a frame's transmission; returns whether another frame of the train
+    /// follows. If not, the wait for an acknowledgment begins.
     pub(crate) fn on_frame_done(&mut self, now: Instant, wait: Duration) -> bool {
         let this = Bitmap::of(self.current);
         self.todo = self.todo.without(this);
@@ -326,7 +326,7 @@ impl Sender {
         self.phase = Phase::Aborting;
     }
 
-    /// Handles the end of the frame with the abort. Returns the reason if the datagram ends;
+    /// Handles the end of the abort's transmission. Returns the reason if the datagram ends;
     /// otherwise restarts it with `tag`.
     pub(crate) fn after_abort(&mut self, tag: u8, window: u8) -> Option<LossReason> {
         if self.ends.is_none() {

@@ -1,8 +1,8 @@
 //! Methods whose receivers are mostly off: a sender repeats a frame until its neighbour wakes up,
 //! or waits for the probe by which the neighbour announces that it listens.
 //!
-//! A [`Cycle`] decides when this node's receiver is on, which fields the method adds to frames, and how the
-//! frame in service is sent. The [`Mac`](crate::Mac) carries out the decisions.
+//! A [`Cycle`] decides when this node's receiver is on, which fields the method adds to frames, and
+//! how a submitted frame is sent. The [`Mac`](crate::Mac) carries out the decisions.
 
 use core::convert::Infallible;
 
@@ -42,7 +42,7 @@ impl From<Infallible> for CycledResult {
     }
 }
 
-/// The next action of the MAC for the frame in service. `W` is a job of the radio.
+/// The next action of the MAC for the submitted frame. `W` is a job of the radio.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Move<W> {
     /// Wait until this time.
@@ -72,7 +72,7 @@ pub enum Move<W> {
 pub enum Cargo {
     /// No frame yet.
     Nothing,
-    /// The frame in service.
+    /// The submitted frame.
     Frame,
     /// The short frame of [`Cycle::short`], in place of the whole frame.
     Short,
@@ -87,7 +87,7 @@ pub enum Errand<W> {
     Probe,
 }
 
-/// The properties of the frame in service on which a [`Cycle`] decides.
+/// The properties of the submitted frame on which a [`Cycle`] decides.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Target {
     /// Destination address.
@@ -155,26 +155,26 @@ pub enum CycleEvent<'f> {
     Strobe,
     /// This node has overheard a data frame for another node, with this payload.
     Overheard(&'f [u8]),
-    /// A frame is now in service. [`Move::Wait`] delays its first attempt.
+    /// A frame was submitted. [`Move::Wait`] delays its first attempt.
     Submitted(Target),
-    /// The radio is free for the frame in service. The answer is the next step; without one the
+    /// The radio is free for the submitted frame. The answer is the next step; without one the
     /// frame is transmitted once, after a channel assessment.
     Ready(Target),
     /// The channel was assessed before a transmission. [`Move::Wait`] delays the next step; any
     /// other answer ends the attempt as on a busy channel.
     Sensed(Channel),
-    /// A probe has arrived. Any answer ends the wait of the frame in service.
+    /// A probe has arrived. Any answer ends the wait of the submitted frame.
     Probe {
         /// Address of the probe's sender.
         src: Address,
-        /// The frame in service.
+        /// The submitted frame.
         target: Target,
     },
     /// A neighbour has answered a strobe for this frame.
     StrobeAnswered(Target),
     /// A copy of a repeated frame was acknowledged.
     Answered {
-        /// The frame in service.
+        /// The submitted frame.
         target: Target,
         /// Time since the start of that copy.
         begun_ago: Duration,
@@ -232,7 +232,7 @@ impl<C> Cycled<C> {
 ///
 /// `W` is the type of the method's own radio jobs, [`Access::Work`](super::Access::Work).
 pub trait Cycle<W> {
-    /// Returns the demands on the MAC. The frame in service, or the last one, is `target`.
+    /// Returns the demands on the MAC. The submitted frame, or the last one, is `target`.
     fn status(&self, target: &Target) -> CycleStatus;
 
     /// Continues the receiver's cycle. The MAC carries out the returned task.

@@ -110,7 +110,7 @@ impl<A: Access> Mac<A> {
         }
     }
 
-    /// Delays the frame in service while a neighbour is about to send this node another frame,
+    /// Delays the submitted frame while a neighbour is about to send this node another frame,
     /// unless this node has announced its frame.
     pub(super) fn yield_channel(&mut self, now: Instant) {
         if let Some(until) = self.burst.hold_until(now) {

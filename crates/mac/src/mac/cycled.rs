@@ -37,7 +37,7 @@ impl<A: Access> Mac<A> {
         crate::filter::asks_for_ack(dst) && (asks || self.kind == OutgoingFrame::Request)
     }
 
-    /// Returns whether the cycle handles the frame in service. It does not handle a frame that a
+    /// Returns whether the cycle handles the submitted frame. It does not handle a frame that a
     /// sleepy child has just requested, because the child listens.
     pub(super) fn is_cycled(&self) -> bool {
         let is_asked_for = self.retry.is_quick() && self.kind == OutgoingFrame::Data;
@@ -113,7 +113,7 @@ impl<A: Access> Mac<A> {
         }
     }
 
-    /// Returns the next job of the radio for a frame in service that is ready.
+    /// Returns the next job of the radio for a submitted frame that is ready.
     fn poll_cycled(&mut self, now: Instant) -> Option<RadioWork<A::Work>> {
         let cargo = self.cargo();
         if let Some(content) = cargo
@@ -206,7 +206,7 @@ impl<A: Access> Mac<A> {
         }
     }
 
-    /// Handles the end of a repeated strobe or a probe.
+    /// Handles the end of the transmission of a repeated strobe or a probe.
     pub(super) fn on_short_sent(&mut self, now: Instant, result: RadioResult<A::Done>) {
         if self.access.cycle().is_none() {
             return;

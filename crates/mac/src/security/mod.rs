@@ -3,7 +3,7 @@
 //!
 //! [`Security`] protects the frames of one node with AES-128 in CCM* mode. The owner of the
 //! [`Mac`](crate::Mac) also owns the [`Security`], and calls [`Mac::seal`](crate::Mac::seal) for
-//! the frame in service and [`Mac::input_secured`](crate::Mac::input_secured) for a received one.
+//! the submitted frame and [`Mac::input_secured`](crate::Mac::input_secured) for a received one.
 //! Such a node neither sends nor accepts unprotected data frames and MAC commands; Imm-ACKs have no
 //! security in IEEE 802.15.4.
 //!

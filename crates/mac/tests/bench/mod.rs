@@ -96,7 +96,7 @@ impl Bench {
         }
     }
 
-    /// Loads the frame in service if necessary, and ends an attempt to send it in `result`.
+    /// Loads the submitted frame if necessary, and ends an attempt to send it in `result`.
     pub fn attempt(&mut self, result: RadioResult) {
         let mut work = self.next_work();
         if work == LOAD {

@@ -50,7 +50,7 @@ pub struct Outgoing {
 }
 
 /// Upper layer of the MACs. It gets all events of a node, and must provide a frame whenever the
-/// node has none in service.
+/// node's MAC has none.
 pub trait Above {
     fn on(&mut self, now: Instant, node: usize, said: MacReport);
     fn next(&mut self, now: Instant, node: usize) -> Option<Outgoing>;

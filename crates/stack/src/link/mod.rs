@@ -284,7 +284,7 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
         }
     }
 
-    /// Takes the frame in service back from the MAC if a sleeping neighbour listens for another.
+    /// Takes the submitted frame back from the MAC if a sleeping neighbour listens for another one.
     pub(crate) fn preempt(&mut self, now: Instant) {
         if M::ROUTES
             && self.preempts
@@ -407,8 +407,8 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
         })
     }
 
-    /// Handles the end of the frame in service. A frame that a sleeping neighbour did not
-    /// acknowledge waits for the neighbour's next data request.
+    /// Handles the end of the submitted frame's transmission. A frame that a sleeping neighbour did
+    /// not acknowledge waits for the neighbour's next data request.
     #[inline(never)] // size
     fn on_frame_end(
         &mut self,

@@ -125,7 +125,7 @@ struct Partial {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Placement {
-    /// The fragment is the first received one of its packet: [`Joiner::begin`].
+    /// No earlier fragment of the packet has arrived; the caller must call [`Joiner::begin`].
     Begin,
     /// The fragment's data are copied into this slot, at its offset behind [`DATA`].
     Copy(SlotId),

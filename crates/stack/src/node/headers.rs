@@ -1,4 +1,4 @@
-//! Applies the header changes that routing has decided on, in the slot of the packet.
+//! Applies routing's header changes to a packet, in place in the buffer of its slot.
 
 use redpoll_base::{Ecn, Instant, Memory, move_within};
 use redpoll_lowpan::Lowpan;
