@@ -1,4 +1,4 @@
-//! Nodes with firmware that requests radio operations: events for the firmware, and its orders.
+//! Nodes with firmware that requests radio operations: its events, and its orders to the simulator.
 //!
 //! Unlike the nodes of [`foreign`](crate::foreign), a guest leaves CSMA-CA, acknowledgements and
 //! the address filter to its simulated radio. It gets one event at a time and answers with orders.

@@ -182,7 +182,7 @@ fn flows(scenario: &Scenario) -> Vec<(usize, usize)> {
     pairs
 }
 
-/// Returns the destination of the most flows: of equals the lowest index; node 0 without flows.
+/// Returns the destination of the most flows, the lowest index at a tie; 0 if there are no flows.
 fn busiest_end(flows: &[(usize, usize)]) -> usize {
     let ends = || flows.iter().map(|(_, to)| *to);
     let count = |end| ends().filter(|to| *to == end).count();

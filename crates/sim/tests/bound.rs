@@ -39,7 +39,7 @@ const SHIPPED: Segment = Segment {
 };
 
 const ACKNOWLEDGEMENT: u64 = 46;
-/// Nanoseconds from the order to send to the first bit: assessment and turnaround.
+/// Nanoseconds from the command to send to the first bit: assessment and turnaround.
 const ASSESSMENT: u64 = 128_000 + 192_000;
 /// Interframe space after a long frame, in nanoseconds.
 const LIFS: u64 = 640_000;

@@ -40,8 +40,8 @@ fn half(name: &str, more: &[(&str, &str)], of: impl Fn(&Figures) -> f64) -> f64 
 }
 
 /// Returns the instructions of a leaf for a data request without a backoff. It builds the request
-/// after the timer, orders transmission after the load, and handles the result, each before a rest.
-/// The radio sleeps between its operations.
+/// after the timer, starts the transmission after the load, and handles the result, each before a
+/// rest. The radio sleeps between its operations.
 fn request() -> f64 {
     cost("timer")
         + cost("request_out")

@@ -487,7 +487,7 @@ fn a_border_router_that_restarts_is_found_again() {
 
 /// Checks that a sleepy leaf registers with a router, which advertises it (RFC 9010). TCP flows in
 /// both directions between the leaf and a host beyond the border router, and again after the leaf
-/// has changed its parent because its router died.
+/// has changed its parent because the router died.
 #[test]
 fn a_sleepy_leaf_is_found_under_routers_of_rpl() {
     for mode in ["storing", "non-storing"] {

@@ -1,4 +1,4 @@
-//! The functions that the firmware calls. Each records an order, or reads the state of the process.
+//! Functions for the firmware. Each records an order to the simulator, or reads the process state.
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -23,7 +23,7 @@ pub(super) struct State {
     pub(super) busy: bool,
     /// Whether a transmission or a measurement is in progress.
     pub(super) works: bool,
-    /// Kind of the part (one byte), then the orders of the current call.
+    /// The next part of the answer to the simulator: its kind (one byte), then [`GuestOrder`]s.
     pub(super) answer: Vec<u8>,
     pub(super) socket: c_int,
     rng: Rng,

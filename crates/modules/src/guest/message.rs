@@ -1,5 +1,5 @@
-//! Events and orders as bytes between the simulator and the process of a node. Both processes run
-//! the same program, so the format needs no version.
+//! The simulator's events and the firmware's orders, as bytes between the simulator and the process
+//! of a node. Both processes run the same program, so the format needs no version.
 
 use redpoll_base::Instant;
 use redpoll_mac::RxInfo;

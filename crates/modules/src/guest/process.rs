@@ -59,7 +59,7 @@ impl Process {
         Ok(process)
     }
 
-    /// Reads the orders of the current event.
+    /// Reads the firmware's orders in answer to the current event.
     fn answer(&mut self) -> Result<Vec<GuestOrder>, String> {
         let mut orders = Vec::new();
         loop {

@@ -1,4 +1,4 @@
-//! The radios of all nodes and the medium between them: everything between a MAC's order to its
+//! The radios of all nodes and the medium between them: everything between a MAC's command to its
 //! radio and the delivery of the frame to another MAC.
 //!
 //! As in every other layer, work enters through [`Air::start_work`], scheduled events enter through
@@ -286,7 +286,7 @@ impl Air {
         self.medium.was_busy(now, node)
     }
 
-    /// Delays the next frame and the next transmission order to the radio of `node` until
+    /// Delays the next frame and the next transmission command to the radio of `node` until
     /// `ready_at`, because its processor is busy.
     pub fn hold(&mut self, node: usize, ready_at: Instant) {
         self.stations[node].ready_at = ready_at;

@@ -21,7 +21,7 @@ pub struct Params {
     /// Instructions of an operating system for each sent or received packet, in addition to those
     /// of the engine. A relayed packet counts twice: for its reception and for its forwarding.
     pub packet_instructions: f64,
-    /// Whether instructions take virtual time, which delays the orders to the radio.
+    /// Whether instructions take virtual time, which delays the commands to the radio.
     pub takes_time: bool,
     pub cpu_active_ma: f64,
     /// Current of the processor asleep in mA.

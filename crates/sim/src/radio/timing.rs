@@ -26,7 +26,7 @@ pub struct Chip {
     /// Whether transmission and the wait for the acknowledgment are one procedure of the chip.
     pub sends_by_procedure: bool,
     pub wake_up: Duration,
-    /// Time from the order to switch the receiver on until it receives.
+    /// Time from the command to switch the receiver on until it receives.
     pub receiver_on: Duration,
     /// Overhead of each frame move: idle time in µs, and bytes of register accesses.
     overhead: (u64, u64),

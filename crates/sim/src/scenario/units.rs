@@ -107,7 +107,7 @@ impl Measure {
     /// Returns `value`, given in the base unit, in the unit that needs the fewest digits.
     pub(crate) fn show(self, value: f64) -> String {
         let units = self.units();
-        // Selects the unit with the fewest digits, and the largest of equals.
+        // Selects the unit with the fewest digits, and the largest of several such units.
         let digits = |scale: f64| (value / scale).to_string().len();
         let fit = units
             .iter()

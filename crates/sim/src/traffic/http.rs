@@ -5,7 +5,7 @@
 //! error and a close. Clients that neither send nor read for too long are reset. If a node has no
 //! room for another connection, the client that has been without a request for longest is reset. If
 //! all clients are being answered and another one waits, the slowest of the clients that read less
-//! than 300 bytes a second is reset. For a minute after such a reset, the server is careful: it
+//! than 300 bytes a second is reset. For a minute after such a reset, the server is careful. It
 //! sends 176 bytes of an answer, and then only as many unacknowledged bytes as the client has
 //! acknowledged. Otherwise, slow clients would use much air time for answers that the server does
 //! not complete.

@@ -264,7 +264,7 @@ fn name_of(scenario: &Scenario, index: usize) -> String {
     place.map_or(String::new(), |place| place.name.clone())
 }
 
-/// A flow of an app: its name, its ends, and the address of its far end.
+/// A flow of an app: its name, the names of its two ends, and the address of the far end.
 #[derive(Clone, Debug)]
 struct Route {
     flow: String,

@@ -247,7 +247,7 @@ impl Outgoing {
         }
     }
 
-    /// Reads received data; `None` if there is none, `Some(0)` at the peer's end.
+    /// Reads received data; `None` if there is none, `Some(0)` at the end of the peer's stream.
     pub(super) fn recv(&mut self, cx: &mut Context<'_>, out: &mut [u8]) -> Option<usize> {
         match cx.node.recv(cx.now, self.conn()?, out) {
             Ok(len) => Some(len),

@@ -34,7 +34,7 @@ pub enum BuildError {
     #[error("fault {fault}: there is no node number {node}")]
     UnknownNode {
         fault: usize,
-        /// Index of the node, as the fault gives it.
+        /// Index of the node that the fault names.
         node: usize,
     },
     /// A node's firmware could not be loaded.

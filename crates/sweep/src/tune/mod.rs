@@ -3,7 +3,7 @@
 //!
 //! A [`Goal`] is read from a file. [`search()`] uses the seeds from 1 up. Other seeds judge its
 //! result ([`Verdicts`]), which is written as constants ([`constants`]). Both are independent of
-//! the source of runs: [`Runs`] orders the runs that a results file lacks.
+//! the source of runs: [`Runs`] requests the runs that a results file lacks.
 //!
 //! | to change | open |
 //! | --- | --- |

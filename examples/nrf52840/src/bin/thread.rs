@@ -154,7 +154,7 @@ async fn sense(net: &impl TcpConnect, mut temperature: Temp<'_>) -> Infallible {
             let degrees = temperature.read().await * 100;
             Some(Decimal::of(degrees.to_num()))
         };
-        // The reason of the end is ignored, because the sensor reconnects.
+        // The reason why the connection ended is ignored, because the sensor reconnects.
         let _ = mqtt::publish(net, broker, SENSOR, &mut [0; 64], next).await;
         Timer::after(BROKER_AGAIN).await;
     }

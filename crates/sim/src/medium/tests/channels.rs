@@ -27,7 +27,7 @@ fn deviation(values: &[f64]) -> f64 {
 }
 
 /// Checks that the two directions of a pair share the pair's shadowing, and that each direction
-/// adds its own asymmetry: the difference has √2 times its deviation.
+/// adds its own asymmetry: the difference of both has √2 times the deviation of one.
 #[test]
 fn directions_differ_by_the_configured_deviation() {
     let sinr = Sinr {

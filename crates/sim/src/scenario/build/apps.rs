@@ -500,8 +500,8 @@ fn check_datagram_ports(values: &Values<'_>, scenario: &Scenario) -> Result<(), 
     Ok(())
 }
 
-/// Refuses senders whose data no application at the far node accepts. TCP needs a listener. A far
-/// node counts plain datagrams without an application.
+/// Refuses senders whose data no application at the far node accepts. TCP needs a listener. Plain
+/// datagrams need no application, because the far node counts them by itself.
 fn check_ends(values: &Values<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {
     for app in scenario.places().flat_map(|place| &place.apps) {
         // A sender to a host that is not simulated needs a real host.

@@ -15,7 +15,7 @@ type Pair = (Addr, Addr);
 
 #[derive(Debug)]
 pub(super) struct Waiting {
-    /// Queues in service order; none is empty.
+    /// Queues in the order of their turns; none is empty.
     queues: VecDeque<(Pair, VecDeque<Vec<u8>>)>,
     packets: usize,
     limit: usize,
