@@ -176,7 +176,7 @@ impl Kept {
         Ok((Table::of(&table)?, table.objections))
     }
 
-    /// Returns the pictures over the values of `over`, by default the key with the most values.
+    /// Returns the pictures by the values of `over`, by default the key with the most values.
     #[pyo3(signature = (over=None))]
     fn pictures(&self, py: Python<'_>, over: Option<&str>) -> PyResult<Vec<Drawn>> {
         let side = self.side().map_err(|problem| damaged(py, &problem))?;

@@ -1,4 +1,4 @@
-//! Charts of means with confidence intervals, over numbers or over names.
+//! Charts of means with confidence intervals. The horizontal axis has numbers or names.
 
 use std::fmt::Write as _;
 

@@ -189,7 +189,7 @@ impl Tracks {
         let columns: Vec<&str> = COLUMNS.iter().map(|(name, ..)| *name).collect();
         source.each(&columns, |mut row| {
             if let Some(&at) = places.get(&key(&row)) {
-                // The plots use only numbers from here on.
+                // Drops the texts, because the plots use only numbers.
                 for cell in &mut row {
                     cell.take_if(|cell| cell.text().is_some());
                 }

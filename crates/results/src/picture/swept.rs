@@ -1,4 +1,4 @@
-//! Pictures of a sweep: means over the seeds with confidence intervals, over the values of a key.
+//! Pictures of a sweep: means over the seeds with confidence intervals, by the values of a key.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ pub struct Swept {
     pub constant: Vec<&'static str>,
 }
 
-/// Draws the figures of a sweep over the values of the key `over`, by default the key with the most
+/// Draws the figures of a sweep by the values of the key `over`, by default the key with the most
 /// values. The error states why there is no picture.
 pub fn swept(side: &Side, over: Option<&str>, fit: Fit) -> Result<Swept, String> {
     let points: Vec<Point<'_>> = side.cases.iter().map(|(name, _)| Point::of(name)).collect();

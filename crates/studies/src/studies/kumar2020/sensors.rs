@@ -139,7 +139,7 @@ pub fn figure_9() -> Figure {
 }
 
 const LOSSES: [u32; 8] = [0, 3, 6, 9, 12, 15, 18, 21];
-/// Losses in percent up to which the paper's conclusions hold.
+/// Losses up to 15 %, the range in which the paper's conclusions hold; in percent.
 const UP_TO_15: [u32; 6] = [0, 3, 6, 9, 12, 15];
 const FROM_6_TO_15: [u32; 4] = [6, 9, 12, 15];
 

@@ -8,14 +8,14 @@
 //! - Retransmissions of a frame follow after up to 10 ms instead of 40, as in OpenThread (at most
 //!   2^5 backoff periods). With 40 ms, lost frames cost every protocol more than anything else.
 //! - A frame has 30 retries instead of 10. With 15, as in OpenThread, TCP retransmits 2 % of the
-//!   image for frames that the link gave up.
+//!   image, because the link gave up frames.
 //! - macMinBE is 1 instead of the standard's default of 3, because a line has hardly any competing
 //!   senders. With 3 a frame waits for 1.1 ms of its 7 ms.
 //!
 //! TCP's segments fill twelve frames, and three segments are in flight. An acknowledgment waits for
-//! the second of two segments, which takes 300 ms over three hops, longer than the usual 200 ms.
-//! Both ends close a connection after two retransmissions, about 10 s after the last segment from
-//! the peer. `sensitivity` shows the results with other values.
+//! the second of two segments, which takes 300 ms over three hops, so `delayed_ack` is longer than
+//! the usual 200 ms. Both ends give up a connection after two retransmissions, about 10 s after the
+//! last segment from the peer. `sensitivity` shows the results with other values.
 
 use redpoll_experiments::{Case, Scene};
 

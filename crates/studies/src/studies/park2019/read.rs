@@ -110,7 +110,7 @@ pub fn faster_than_parents(run: &Run) -> Reading {
     Ok(nodes.iter().filter(is_faster).count() as f64)
 }
 
-/// Returns the mean of the readings `at` the minutes from the tenth on, while all nodes are active.
+/// Returns the mean of the readings `at` the minutes from the tenth until the first node finishes.
 pub fn since_ten(progress: &Progress, at: fn(&Progress, u32) -> Reading) -> Reading {
     let minutes = 10..=all_active(progress)? as u32;
     let values: Vec<f64> = minutes
@@ -139,22 +139,23 @@ pub fn worst_has(run: &Run) -> Reading {
     }
 }
 
-/// Returns Jain's index of the bytes of the first `minute` minutes, while no node has finished.
+/// Returns Jain's index of the first `minute` minutes' bytes; no value once a node has finished.
 pub fn jain_at(progress: &Progress, minute: u32) -> Reading {
     jain_of(&until_minute(progress, minute)?)
 }
 
-/// Returns the max-min ratio of the first `minute` minutes' bytes, while no node has finished.
+/// Returns the max-min ratio of the first `minute` minutes' bytes; no value once a node finished.
 pub fn max_min_at(progress: &Progress, minute: u32) -> Reading {
     max_min_of(&until_minute(progress, minute)?)
 }
 
-/// Returns Jain's index of the bytes in the given minute alone, while no node has finished.
+/// Returns Jain's index of the given minute's bytes alone; no value once a node has finished.
 pub fn jain_of_minute(progress: &Progress, minute: u32) -> Reading {
     jain_of(&in_minute(progress, minute)?)
 }
 
-/// Returns the max-min ratio of the bytes of that one minute; no value if a node received no byte.
+/// Returns the max-min ratio of the given minute's bytes alone; no value if a node received no
+/// byte, or once one has finished.
 pub fn max_min_of_minute(progress: &Progress, minute: u32) -> Reading {
     max_min_of(&in_minute(progress, minute)?)
 }
