@@ -98,8 +98,8 @@ pub struct RunArgs {
 
 /// Replay a finished run in a browser: its map, frames and plots, at any moment and speed.
 ///
-/// Exit code: 0 after Ctrl-C, 1 when the file cannot be read, 2 when it is not a recording
-/// or the address cannot be used.
+/// Exit code: 0 after Ctrl-C, 1 when the file cannot be read, 2 when the file is not a recording or
+/// the address cannot be used.
 #[derive(Debug, ClapArgs)]
 pub struct ViewArgs {
     /// A recording of `redpoll run --record FILE`, or a folder of --result DIR

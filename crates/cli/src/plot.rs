@@ -21,11 +21,11 @@ use crate::{FAILED, USAGE};
 /// colours.
 ///
 /// For the file of a sweep, or a folder with several results (one per seed), it plots means over
-/// the seeds with 95 % confidence intervals, over the values of a key. Pictures in which all
-/// points are equal are left out.
+/// the seeds with 95 % confidence intervals. The horizontal axis of a sweep has the values of a
+/// key. Pictures in which all points are equal are left out.
 ///
-/// Exit code: 0 on success, 1 when a file cannot be read or written, 2 when it is not a result or
-/// has no data for the pictures.
+/// Exit code: 0 on success, 1 when a file cannot be read or written, 2 when the file is not a
+/// result or has no data for the pictures.
 #[derive(Debug, ClapArgs)]
 pub struct PlotArgs {
     /// A folder of `redpoll run --result DIR`, a file of --series or --json, the file of a sweep,

@@ -24,7 +24,8 @@ use crate::why;
 ///
 /// The page is one HTML file without external resources.
 ///
-/// Exit code: 0 on success, 1 when a file cannot be read or written, 2 when it is not a result.
+/// Exit code: 0 on success, 1 when a file cannot be read or written, 2 when the file is not a
+/// result.
 #[derive(Debug, ClapArgs)]
 pub struct ReportArgs {
     /// A folder of `redpoll run --result DIR`, a file of --json, the file of a sweep, or a folder

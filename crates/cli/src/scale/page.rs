@@ -1,4 +1,4 @@
-//! The page of the cost by size: required figures, logarithmic plots with slopes, and all rows.
+//! The page of the cost by size: limits, logarithmic plots with slopes, and all rows.
 
 use std::fmt::Write as _;
 
@@ -82,7 +82,7 @@ fn slope(points: &[(f64, f64)]) -> Option<f64> {
     (variance > 1e-9).then(|| covariance / variance)
 }
 
-/// A required figure and its greatest measured value.
+/// A limit, and the greatest measured value of the limited quantity.
 struct Verdict {
     what: String,
     bound: f64,
@@ -159,7 +159,7 @@ fn verdicts(rows: &[Value]) -> Vec<Verdict> {
     verdicts
 }
 
-/// Returns the required figures with the greatest measured values, as text.
+/// Returns the limits with the greatest measured values, as text.
 pub fn verdicts_text(rows: &[Value]) -> String {
     let mut text = String::new();
     for verdict in verdicts(rows) {

@@ -18,8 +18,8 @@ use crate::dissect::NetworkArgs;
 /// never sent. To detect losses, the capture must contain link acknowledgements; to detect hidden
 /// terminals, it must contain both colliding frames.
 ///
-/// Exit code: 0 whatever was found, 1 when the capture cannot be read or ends within a record
-/// (the part before that is analysed), 2 when it has no frame of IEEE 802.15.4.
+/// Exit code: 0 whatever was found, 1 when the capture cannot be read or ends within a record (the
+/// part before that is analysed), 2 when the capture has no frame of IEEE 802.15.4.
 #[derive(Debug, ClapArgs)]
 pub struct WhyArgs {
     /// The capture (pcapng or pcap), or a folder of `redpoll run --result DIR`; - is standard input

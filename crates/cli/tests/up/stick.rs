@@ -16,7 +16,7 @@ use redpoll_linux::radio::rcp::packed;
 use redpoll_linux::radio::spinel::{Command, Message, property, radio_caps, status};
 use redpoll_wire::hdlc::Frame;
 
-/// Answers requests at the other end of `line` until the line ends, or `ends` receives a message.
+/// Answers requests at the other side of `line` until the line ends, or `ends` receives a message.
 /// Each request is reported to `asked`.
 pub fn serve(mut line: File, ends: &Receiver<()>, asked: &Sender<()>) {
     let mut decoder = Decoder::default();
@@ -83,7 +83,7 @@ impl Stick {
         let (ends, end) = channel();
         let (sender, asked) = channel();
         let thread = std::thread::spawn(move || {
-            // This end stays open, because otherwise the line ends while no program has it open.
+            // This side stays open, because otherwise the line ends while no program has it open.
             let _slave = pty.slave;
             serve(File::from(pty.master), &end, &sender);
         });
