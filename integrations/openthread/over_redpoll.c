@@ -171,7 +171,8 @@ static bool accept_one(void)
     return false;
 }
 
-/* Reads all bytes of an incoming connection. Returns whether bytes or the end have arrived. */
+/* Reads what has arrived on an incoming connection, and closes it at its end or after an error.
+ * Returns false if nothing has arrived. */
 static bool read_all(int i)
 {
     uint8_t bytes[1024];

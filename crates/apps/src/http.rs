@@ -6,8 +6,8 @@
 //! has received 1,500 bytes. Other limits: a minute for a request, a minute for each 2,000 bytes of
 //! the answer, and 15 seconds between two requests.
 //!
-//! After it has ended such a connection, the server is careful for at least a minute: of an answer
-//! it sends 176 bytes, and then only as many unacknowledged bytes as the client has acknowledged.
+//! After it has ended a slow connection, the server is careful for at least a minute. It sends 176
+//! bytes of an answer, and then only as many unacknowledged bytes as the client has acknowledged.
 //! Otherwise, slow clients would use much air time for answers that the server does not complete.
 
 use core::array::from_fn;

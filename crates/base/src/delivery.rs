@@ -4,10 +4,10 @@ use crate::{Duration, divide_long};
 
 /// The progress of an answer to one client, as the server knows it.
 ///
-/// If clients occupy all connections of a server, it resets the client with the lowest
-/// [`slow_pace`](Self::slow_pace). It is then careful for [`CAREFUL`](Self::CAREFUL): of each
-/// answer it writes at most [`allowance`](Self::allowance) bytes. Otherwise, slow clients would use
-/// much air time for answers that the server does not complete.
+/// If clients occupy all connections of a server, it resets the connection with the lowest
+/// [`slow_pace`](Self::slow_pace). For the time [`CAREFUL`](Self::CAREFUL) after this, it limits
+/// the unacknowledged bytes of each answer ([`allowance`](Self::allowance)). Otherwise, slow
+/// clients would use much air time for answers that the server does not complete.
 #[derive(Clone, Copy, Debug)]
 pub struct Delivery {
     /// Bytes of the answer that the client has acknowledged.
@@ -36,11 +36,12 @@ const LEAST_FIRST_PACE: u32 = 120;
 const BEGINNING: u64 = 1_500;
 
 impl Delivery {
-    /// Time for which a server is careful after it has reset a slow client to make room.
+    /// Time for which a server is careful after it has reset a slow client's connection to make
+    /// room.
     pub const CAREFUL: Duration = Duration::from_secs(60);
 
-    /// Returns how many bytes per second the client receives, if the server may reset it to make
-    /// room for another client.
+    /// Returns how many bytes per second the client receives, if the server may reset its
+    /// connection to make room for another client.
     pub fn slow_pace(&self) -> Option<u32> {
         if self.age < GRACE {
             return None;

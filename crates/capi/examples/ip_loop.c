@@ -1,7 +1,7 @@
 /*
  * Two nodes without radios exchange IPv6 packets in memory, and some packets are lost. One node
  * sends 200,000 bytes to the other, which counts them and answers with their sum. There is one
- * loop, as on a device with its own IPv6 and without an operating system.
+ * loop, as on a device with its own IPv6 stack and without an operating system.
  *
  *   cc -Iinclude examples/ip_loop.c libredpoll_capi.a -lm -o ip_loop && ./ip_loop
  */

@@ -13,8 +13,8 @@
  *   RP_EFAULT  a pointer is null or badly aligned, or a hook is missing
  *   RP_EINVAL  the pointer does not point to a node, a number is out of range, or the call is
  *              not allowed now
- * The comment of a call lists its other errors. A pointer may be null only where its comment
- * allows it, or where its length is 0.
+ * The comment of a call lists its other errors. A pointer may be null only where that comment
+ * allows it, or where the length of its data is 0.
  *
  * The life of a node on a radio:
  *

@@ -22,7 +22,7 @@ pub(crate) enum Below {
     /// A radio: frames, and packets of its host side.
     #[cfg(feature = "radio")]
     Radio,
-    /// The caller's IPv6, without a radio.
+    /// The caller's IPv6 stack, without a radio.
     Ip,
 }
 
@@ -163,7 +163,8 @@ impl RpNode {
         unsafe { RpNode::find(pointer) }?.if_over(Below::Radio)
     }
 
-    /// Returns the node, if it exists and uses the caller's IPv6; `EOPNOTSUPP` if it has a radio.
+    /// Returns the node if it exists and uses the caller's IPv6 stack; `EOPNOTSUPP` if it has a
+    /// radio.
     ///
     /// # Safety
     /// As [`reference`].

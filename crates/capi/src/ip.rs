@@ -1,4 +1,4 @@
-//! A node over the caller's IPv6: packets in and out, TCP between them and the sockets.
+//! A node on the caller's IPv6 stack: packets in and out, TCP between them and the sockets.
 
 use redpoll_base::{Addr, Duration, Instant, Memory, Rng};
 use redpoll_socket::Errno;

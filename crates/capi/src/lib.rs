@@ -4,8 +4,8 @@
 //! lives in the caller's memory; [`rp_sizeof_node`](node::rp_sizeof_node) returns the number of
 //! bytes that it needs. Nothing is allocated, and there is no global state. The caller passes in
 //! frames, results of the radio, packets and the time, and fetches work for the radio, packets and
-//! answers. A node uses a radio, or the caller's IPv6, and has the same sockets on both: those of
-//! [`redpoll_socket::posix`].
+//! answers. A node uses a radio, or the caller's IPv6 stack, and has the same sockets on both:
+//! those of [`redpoll_socket::posix`].
 //!
 //! - `abi.rs`: the check that header and library match; `version.rs`: the version;
 //! - `plan.rs`: the places of all parts in the caller's memory;
@@ -14,7 +14,7 @@
 //! - `entropy.rs`: the random bytes that C passes;
 //! - `handle.rs`: the check that a pointer from C is a node;
 //! - `node.rs`: a node on a radio: its creation, its radio and host side;
-//! - `ip.rs`: a node above the caller's IPv6: its creation, packets in and out;
+//! - `ip.rs`: a node above the caller's IPv6 stack: its creation, packets in and out;
 //! - `every.rs`: address, timers, events and end of every node;
 //! - `rpl.rs`: routing by RPL; `candidate.rs`: its memory for a neighbour;
 //! - `groups.rs`: the multicast groups of a node; `membership.rs`: calls to join and leave them;

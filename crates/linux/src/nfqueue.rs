@@ -1,9 +1,9 @@
 //! NFQUEUE: Linux holds packets in a queue until a program returns a verdict on each by netlink
 //! (`linux/netfilter/nfnetlink_queue.h`).
 //!
-//! The only verdict of this program is "accept". The queue fails open
-//! (`NFQA_CFG_F_FAIL_OPEN`): packets pass if the queue is full, or if this program reads too
-//! slowly. A rule with `bypass` lets all packets pass while no program has the queue.
+//! The only verdict of this program is "accept". The queue fails open (`NFQA_CFG_F_FAIL_OPEN`):
+//! packets pass if the queue is full, or if this program reads too slowly. A rule with `bypass`
+//! lets all packets pass while no program has opened the queue.
 //!
 //! The crate `nfq` cannot be polled, loses packets while it opens a queue, and has no batch
 //! verdict (ADR 43).

@@ -1,7 +1,7 @@
 //! TCP alone: connections and listeners in the caller's memory, segments in and out.
 //!
-//! `include/redpoll_tcp.h` is the interface. Without nodes and sockets, the caller's IPv6 passes
-//! segments with their addresses to [`segments`], and sends the segments that it returns.
+//! `include/redpoll_tcp.h` is the interface. Without nodes and sockets, the caller's IPv6 stack
+//! passes segments with their addresses to [`segments`], and sends the segments that it returns.
 //!
 //! - this file: the configuration, and the state that the connections of a host share;
 //! - `listed.rs`: the objects in the caller's memory;
