@@ -8,8 +8,8 @@ use redpoll_tcp::{Config, EcnUse};
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Settings {
-    /// The host's address. By default, the first `bind` sets it to its address, or the first packet
-    /// to its destination.
+    /// The host's address. By default, the address of the first `bind`, or the destination of the
+    /// first packet.
     pub local: Option<IpAddr>,
     /// Bytes of a connection's receive buffer, which is the advertised window. Default 16384.
     pub rcvbuf: usize,

@@ -2,11 +2,11 @@
 
 use crate::{SeqNum, SeqRange};
 
-/// A sequence number at or beyond SND.UNA, as a distance in bytes. A number that SND.UNA has passed
-/// is stored as 0. Windows are not scaled, so SND.NXT is at most 65,535 bytes ahead. The end of a
-/// window probe can be 65,536 bytes ahead and is then stored as 65,535. The owner must report every
-/// advance of SND.UNA with [`on_advance`](Self::on_advance). The stored number then never becomes
-/// ambiguous.
+/// A sequence number at or beyond SND.UNA, as a distance in bytes. A sequence number that SND.UNA
+/// has passed is stored as 0. Windows are not scaled, so SND.NXT is at most 65,535 bytes ahead. The
+/// end of a window probe can be 65,536 bytes ahead and is then stored as 65,535. The owner must
+/// report every advance of SND.UNA with [`on_advance`](Self::on_advance). The stored number then
+/// never becomes ambiguous.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
 pub(crate) struct Ahead(u16);
 
@@ -15,7 +15,7 @@ impl Ahead {
 
     pub(crate) const NEXT: Ahead = Ahead(1);
 
-    /// Returns the number `bytes` beyond SND.UNA, 65,535 at most.
+    /// Returns the sequence number `bytes` beyond SND.UNA, 65,535 at most.
     pub(crate) fn by(bytes: u32) -> Ahead {
         Ahead(window(bytes))
     }

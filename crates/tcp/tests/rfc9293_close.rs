@@ -18,8 +18,8 @@ fn established() -> Host {
     Host::established(&plain(), 462, 4096)
 }
 
-/// Returns a host in `state`, reached by segments, whose output queue is empty. The next number of
-/// each stream is 1, or 2 after its FIN.
+/// Returns a host in `state`, reached by segments, whose output queue is empty. The next sequence
+/// number of each stream is 1, or 2 after its FIN.
 fn host_in(state: State) -> Host {
     let mut t = match state {
         State::SynSent => Host::connect(&plain(), 2048, 2048),

@@ -29,7 +29,7 @@ pub struct LineRadio<P> {
     caps: RadioCaps,
     now: Instant,
     awaits_result: bool,
-    /// Whether the other end has ended the run.
+    /// Whether the other side of the line has ended the run.
     is_over: bool,
     lost: u32,
 }

@@ -233,8 +233,8 @@ impl<A: Access> Mac<A> {
         cycle.map_or(&[], |it| &it.short)
     }
 
-    /// Writes the short frame that the method needs now: a strobe for the receiver of the frame in
-    /// service, or a probe.
+    /// Writes the short frame that the method needs now: a strobe for the receiver of the submitted
+    /// frame, or a probe.
     pub(super) fn write_short(&mut self) {
         let Some(cycle) = self.access.cycle() else {
             return;

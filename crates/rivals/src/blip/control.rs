@@ -15,9 +15,9 @@ pub(super) const ACK: u8 = 1 << 3;
 pub(super) const RST: u8 = 1 << 4;
 /// An acknowledgment of the received data, after that of a segment out of order.
 pub(super) const LATE_ACK: u8 = 1 << 5;
-/// An acknowledgment of one number more than was received: that of a FIN.
+/// An acknowledgment of one sequence number more than was received: that of a FIN.
 pub(super) const FIN_ACK: u8 = 1 << 6;
-/// A FIN that acknowledges one number more than was received.
+/// A FIN that acknowledges one sequence number more than was received.
 pub(super) const LATE_FIN: u8 = 1 << 7;
 
 #[derive(Clone, Copy, Debug)]

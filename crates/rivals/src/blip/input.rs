@@ -179,7 +179,7 @@ impl Blip {
     }
 
     /// Handles a FIN in ESTABLISHED or while this end closes. Without the correction, BLIP misses a
-    /// FIN with payload, because the FIN's number is no longer the next one.
+    /// FIN with payload, because the FIN's sequence number is no longer the next one.
     fn on_fin<B: Bytes>(&mut self, c: &mut Control, body: &mut Body<B>, seg: &Segment<'_>) {
         let seen = match self.config.corrections.fin {
             true => seg.seq + seg.payload.len() as u32 == c.ackno,

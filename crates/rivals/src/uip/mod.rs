@@ -263,8 +263,8 @@ impl Protocol for Uip {
         Some(control)
     }
 
-    /// Returns a reset made from the segment's own header: it acknowledges one number, whatever the
-    /// segment contains.
+    /// Returns a reset made from the segment's own header: it acknowledges one sequence number,
+    /// whatever the segment contains.
     fn refuse(&self, meta: &IpMeta, seg: &Segment<'_>, listens: bool) -> Option<Header> {
         if seg.flags.rst() || listens && is_only(seg, Flags::SYN) {
             return None;

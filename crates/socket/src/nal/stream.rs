@@ -164,7 +164,7 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> TcpStream<'_, P, C, T> {
         self.net.until(Key::Tcp(id), Side::Read, attempt).await
     }
 
-    /// Closes the sending direction: the other end reads the end of the stream, and may still send.
+    /// Closes the sending direction: the peer reads the end of the stream, and may still send.
     pub fn shutdown(&mut self) {
         self.net
             .call(|inner, now| inner.node.tcp_close(now, self.id));

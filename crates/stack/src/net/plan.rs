@@ -52,8 +52,8 @@ impl Insertion {
         self.extension.get(..len).unwrap_or_default()
     }
 
-    /// Returns whether the change fits a segment that is written frame by frame: an extension
-    /// header of at most `headroom` bytes, and no outer header.
+    /// Returns whether the change fits a segment that is written frame by frame: it adds at most
+    /// `headroom` bytes of extension header, and no outer header.
     pub(crate) fn suits_segment(&self, headroom: usize) -> bool {
         self.outer.is_none() && self.dst.is_none() && self.extension().len() <= headroom
     }

@@ -135,7 +135,7 @@ impl<B: Bytes, A: Algorithms> Connection<B, SendRing<B>, A> {
     /// data with sequence numbers that the peer has already received, and neither end would notice.
     /// If a copy exists elsewhere, for example in flash, erase it before the first segment is sent.
     /// If an old copy is restored and the peer's first acknowledgment covers bytes that were never
-    /// sent, the connection ends at both ends with [`Error::Reset`](crate::Error::Reset). If the
+    /// sent, the connection fails at both ends with [`Error::Reset`](crate::Error::Reset). If the
     /// copy has sent as many bytes by then as the peer had received, this cannot be detected.
     ///
     /// # Errors

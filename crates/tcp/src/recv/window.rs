@@ -21,7 +21,7 @@ impl RecvWindow {
         }
     }
 
-    /// Sets the variables from the number `irs` of the peer's SYN and `room` free bytes.
+    /// Sets the variables from the sequence number `irs` of the peer's SYN and `room` free bytes.
     pub(crate) fn synchronize(&mut self, irs: SeqNum, room: u32) {
         self.nxt = irs + 1;
         self.edge = self.nxt + room.min(u32::from(u16::MAX));

@@ -33,7 +33,7 @@ impl SendWindow {
         }
     }
 
-    /// Creates the state before the SYN, which will have the number `iss`.
+    /// Creates the state before the SYN, which will have the sequence number `iss`.
     pub(crate) fn new(iss: SeqNum) -> Self {
         SendWindow {
             una: iss,

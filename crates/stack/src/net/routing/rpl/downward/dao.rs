@@ -23,8 +23,8 @@ pub(in crate::net::routing::rpl) enum DaoOutcome {
 }
 
 impl<P: Profile> Downward<P> {
-    /// Processes a DAO: its targets are reachable through the sender (storing mode), or it names
-    /// the parent of its sender (non-storing mode).
+    /// Processes a DAO: its targets are reachable through the sender (storing mode), or the DAO
+    /// names the parent of the sender (non-storing mode).
     pub(in crate::net::routing::rpl) fn on_dao(
         &mut self,
         cx: &mut Context<'_, P>,
