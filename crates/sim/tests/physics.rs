@@ -23,7 +23,7 @@ const SIFS_OCTETS: u64 = 6 + 18;
 /// Override: frames announce no following frame, so no receiver waits for one.
 const NO_PROMISES: (&str, &str) = ("lowpan.frame_pending", "false");
 
-/// Returns the microseconds to move a frame: interrupt and state, registers, frame.
+/// Returns the microseconds to move a frame, with the interrupt, the state and the registers.
 fn loading(octets: u64, spi_ns: u64) -> u64 {
     match spi_ns {
         0 => 0,

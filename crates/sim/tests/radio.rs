@@ -148,7 +148,7 @@ fn next(ether: &Ether, radio: &mut dyn Radio, until: Instant) -> RadioEvent {
     }
 }
 
-/// Checks that the order to sleep switches the chip off, at once and again after a transmission.
+/// Checks that the command to sleep switches the chip off, at once and again after a transmission.
 #[test]
 fn sleep_switches_a_chip_without_acknowledgments_off() {
     let (ether, nrf, mut radio) = over_a_driver();
@@ -175,8 +175,8 @@ fn sleep_switches_a_chip_without_acknowledgments_off() {
     }
 }
 
-/// Checks that redundant orders cost nothing: a frame in reception arrives although the node
-/// repeats its order to listen, or announces pending data for a neighbour.
+/// Checks that redundant commands cost nothing: a frame in reception arrives although the node
+/// repeats its command to listen, or announces pending data for a neighbour.
 #[test]
 fn redundant_orders_lose_no_frame() {
     let (ether, _, mut radio) = over_a_driver();

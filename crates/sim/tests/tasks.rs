@@ -95,7 +95,7 @@ fn tasks_share_a_node_and_end_with_their_sockets() {
                 let mut bytes = [0; 4];
                 stream.read_exact(&mut bytes).await.unwrap();
                 assert_eq!(bytes[..2], port.to_be_bytes());
-                // The other end's task has ended, which closed its socket.
+                // The peer's task has ended, which closed the peer's socket.
                 assert_eq!(stream.read(&mut bytes).await, Ok(0));
                 let begun = redpoll_socket::nal::Clock::now(&time);
                 time.sleep(Duration::from_secs(2)).await;

@@ -1,9 +1,9 @@
 //! The radio of the nRF52840 behind Redpoll's trait, over the driver of `embassy-nrf`.
 //!
 //! That driver receives, and sends after a clear channel assessment. The address filter and the
-//! sequence of orders are in `redpoll-transceiver`, whose tests use a model of this chip on the
-//! host. This file has the parts for the target: the driver's calls, and the clock. The node
-//! makes the acknowledgements.
+//! sequence of operations are in `redpoll-transceiver`, whose tests use a model of this chip on the
+//! host. This file has the parts for the target: the driver's calls, and the clock. The node makes
+//! the acknowledgements.
 //!
 //! Limitations, by the chip's manual (§6.20) and the driver's source:
 //!

@@ -1,5 +1,5 @@
 //! The running mesh: the loop that serves it until a signal or the end of its companion, and the
-//! files and the report that are written at its end.
+//! files and the report that are written when the loop has ended.
 
 use std::fmt::Write as _;
 use std::os::fd::AsFd;

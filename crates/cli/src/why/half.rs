@@ -214,7 +214,7 @@ impl Half {
         self.paths.most.saturating_add(1)
     }
 
-    /// Returns whether a SYN with this number is, or may be, this direction's first segment.
+    /// Returns whether a SYN with this sequence number is or may be this direction's first segment.
     pub fn began_with(&self, seq: SeqNum) -> bool {
         self.initial.is_none_or(|initial| initial == seq)
     }

@@ -1,4 +1,4 @@
-//! Writes the reference of all keys in `docs/scenario.md`.
+//! Makes the reference of all keys for `docs/scenario.md`.
 
 use std::fmt::Write as _;
 
