@@ -44,7 +44,7 @@ impl Blip {
                 self.count(c, body);
             }
             State::LastAck | State::FinWait1 | State::Closing => {
-                // Without the correction, BLIP acknowledges one sequence number too many.
+                // Without the correction, BLIP acknowledges a sequence number that is 1 too high.
                 c.due |= if config.corrections.fin {
                     FIN
                 } else {
