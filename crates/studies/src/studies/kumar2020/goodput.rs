@@ -12,11 +12,11 @@ pub fn figure_3a() -> Figure {
     let mut figure = Figure::new("3a", "Goodput against the size of a segment")
         .x_label("MSS in frames")
         .about(
-            "One hop to a border router, and a server behind it with a round-trip time of 12 ms; \
-             d = 40 ms, buffers of 3,200 B. In the paper goodput is low with one frame and flat \
-             from five frames on; table 1 says that a large MSS multiplies goodput by four to \
-             five. The rows of three hops are of Redpoll's node with its default settings, without \
-             a border router.",
+            "One hop to a border router, and a round-trip time of 12 ms from there to a server; \
+             d = 40 ms, buffers of 3,200 B. In the paper, goodput is low with segments of one \
+             frame, and constant from segments of five frames on; table 1 says that a large MSS \
+             multiplies goodput by four to five. The rows with three hops use Redpoll's node with \
+             its default settings and no border router.",
         );
     let all = |case: Case| (1..=8_u32).map(move |frames| (frames, sized(&case, frames)));
     let ends = |case: Case| [1, 5_u32].map(|frames| (frames, sized(&case, frames)));
@@ -165,7 +165,7 @@ pub fn figure_3b() -> Figure {
     let mut figure = Figure::new("3b", "Goodput against the size of a buffer")
         .x_label("buffer in segments of 462 B")
         .about(
-            "One hop to a border router, and a server behind it with a round-trip time of 12 ms; \
+            "One hop to a border router, and a round-trip time of 12 ms from there to a server; \
              d = 40 ms. The size is that of the send buffer for uplink and of the receive buffer \
              for downlink; the other buffer has six segments. In the paper goodput is level from \
              three to four segments on; downlink with one segment is unusually good because a \
