@@ -32,7 +32,7 @@ pub(super) const KEYS: &[Key] = &[
         "Constant part of the delay between a failed attempt to send a frame and the next attempt, in addition to `mac.link_retry_delay`. TinyOS has a constant delay of 100.6 ms and no random part, so two frames that collided at a third node are likely to collide again."),
 
     key("mac.be_by_queue", Bool, Default("false"), None,
-        "For frames of one datagram: increase macMinBE by one for the first frame and decrease it by one for the other frames. A flow gains 5 % of goodput, at the expense of other nodes in range. With the AT86RF233, a reading that another node sends takes 16.0 ms instead of 13.5 ms. With an ideal radio the reading takes 16.8 ms instead of 14.5 ms, and 3.7 % of these readings are lost instead of 2.3 % ([bystander](model/link-options.md#cost-for-other-nodes-in-range))."),
+        "For frames of one datagram: increase macMinBE by one for the first frame and decrease it by one for the other frames. A flow gains 5 % of goodput, but other nodes in range wait longer. With the AT86RF233, another node's reading arrives after 16.0 ms instead of 13.5 ms. With an ideal radio, it arrives after 16.8 ms instead of 14.5 ms, and 3.7 % of these readings are lost instead of 2.3 % ([bystander](model/link-options.md#cost-for-other-nodes-in-range))."),
     key("mac.deaf_backoff", Bool, Default("false"), None,
         "Deaf listening: the receiver is off during the backoffs of CSMA-CA, as in AT86RF2xx chips with automatic backoff."),
 
@@ -111,7 +111,7 @@ pub(super) const KEYS: &[Key] = &[
     key("lowpan.frame_pending", Bool, Default("true"), None,
         "All fragments of a datagram except the last have the frame-pending bit. A sleepy node also sets this bit in the last fragment of a segment if another segment follows. A node that receives the bit delays its own frames until the next fragment, for at most 8 ms."),
     key("lowpan.fragment_burst", Bool, Default("false"), None,
-        "Frames announced by the frame-pending bit are sent without a backoff, which violates IEEE 802.15.4. A bulk flow gains a tenth of its goodput, at the expense of other nodes in range. With the AT86RF233, a reading that another node sends takes 24.0 ms instead of 13.5 ms and 1.14 link retries instead of 0.42, and 6.4 % of these readings are lost instead of 0.6 %. With an ideal radio the reading takes 22.5 ms instead of 14.5 ms, and 12.9 % are lost instead of 2.3 % ([bystander](model/link-options.md#cost-for-other-nodes-in-range))."),
+        "Frames announced by the frame-pending bit are sent without a backoff, which violates IEEE 802.15.4. A bulk flow gains a tenth of its goodput, but other nodes in range wait longer. With the AT86RF233, another node's reading arrives after 24.0 ms instead of 13.5 ms and needs 1.14 link retries instead of 0.42, and 6.4 % of these readings are lost instead of 0.6 %. With an ideal radio, the reading arrives after 22.5 ms instead of 14.5 ms, and 12.9 % are lost instead of 2.3 % ([bystander](model/link-options.md#cost-for-other-nodes-in-range))."),
     key("lowpan.fragment_forwarding", Bool, Default("false"), None,
         "Routers forward fragments as they arrive (RFC 8930) instead of reassembling datagrams."),
     key("lowpan.fragment_recovery", Bool, Default("false"), None,
@@ -135,7 +135,7 @@ pub(super) const KEYS: &[Key] = &[
     key("lowpan.pause", time(0.0, US_PER_S), Default("0 ms"), None,
         "Collision avoidance, because nodes two hops apart do not hear each other: after a datagram to a node that forwards it, the sender waits before it starts another datagram. The wait is this time multiplied by the number of frames of the first datagram."),
     key("lowpan.segment_burst", Bool, Default("false"), None,
-        "With `lowpan.fragment_burst`: a sleepy node sends the frames of consecutive segments as one burst, at the expense of other nodes in range. With the AT86RF233, while a sleepy node sends continuously, a reading that another node sends takes 19.8 ms with this key, 11.3 ms without bursts, and 23.2 ms with `lowpan.fragment_burst` alone ([bystander](model/link-options.md#cost-for-other-nodes-in-range))."),
+        "With `lowpan.fragment_burst`: a sleepy node sends the frames of consecutive segments as one burst. Bursts delay other nodes in range. With the AT86RF233, while a sleepy node sends continuously, another node's reading arrives after 11.3 ms without bursts, 23.2 ms with `lowpan.fragment_burst` alone, and 19.8 ms with this key too ([bystander](model/link-options.md#cost-for-other-nodes-in-range))."),
     key("lowpan.red", Bool, Default("false"), None,
         "Random early detection on a node's queue towards the radio, counted in datagrams: of the selected datagrams, those with ECN are marked before their first fragment leaves, and the others are dropped."),
     key("lowpan.red_weight", Count { min: 0, max: 12 }, Default("4"), None,
