@@ -638,7 +638,7 @@ fn two_programs_are_distinguished_by_their_first_frame() {
     assert_eq!(code(&found), 1, "{found:?}");
     let text = stdout(&found);
     assert!(
-        text.contains("only the time: in B the frame begins"),
+        text.contains("only the time differs: in B the frame begins"),
         "{text}"
     );
     assert!(text.contains("earlier difference: "), "{text}");

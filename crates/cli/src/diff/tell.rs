@@ -142,19 +142,19 @@ fn what(firsts: [Option<&Record>; 2], reading: &Reading) -> String {
     };
     if mpdu(a) == mpdu(b) {
         return format!(
-            "only the time: in B the frame begins{}. The sender drew a different backoff, was busy \
-             for a different time, or got the packet at a different time",
+            "only the time differs: in B the frame begins{}. The sender drew a different backoff, \
+             was busy for a different time, or got the packet at a different time",
             apart(a, b).replace(',', "")
         );
     }
     let headers = [a, b].map(|record| FrameHeader::parse(mpdu(record)));
     let [Ok((of_a, _)), Ok((of_b, _))] = headers else {
-        return "the content of a frame that cannot be decoded".to_owned();
+        return "the content differs, and a frame cannot be decoded".to_owned();
     };
     let is_acked = |header: &FrameHeader| header.frame_type == FrameType::Ack;
     match (is_acked(&of_a), is_acked(&of_b)) {
-        (true, false) => return "a link acknowledgement that B does not have".to_owned(),
-        (false, true) => return "a link acknowledgement that A does not have".to_owned(),
+        (true, false) => return "only A has a link acknowledgement here".to_owned(),
+        (false, true) => return "only B has a link acknowledgement here".to_owned(),
         _ => {}
     }
     if of_a.src != of_b.src || of_a.frame_type != of_b.frame_type {
@@ -173,7 +173,7 @@ fn what(firsts: [Option<&Record>; 2], reading: &Reading) -> String {
         words if words.is_empty() => {
             let same = mpdu(a).iter().zip(mpdu(b)).take_while(|(a, b)| a == b);
             format!(
-                "only the content of the frame, from byte {} on{time}",
+                "only the content of the frame differs, from byte {} on{time}",
                 same.count()
             )
         }
