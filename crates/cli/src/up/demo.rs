@@ -68,7 +68,7 @@ pub(crate) fn walk(scenario: &Scenario, environment: &Environment) -> ExitCode {
         (format!("ping {}", plan.server), ping::run),
         (
             format!(
-                "fetch a page and {} KiB with curl from {}",
+                "fetch a page and a file of {} KiB with curl from {}",
                 plan.file_bytes / 1024,
                 plan.server
             ),
