@@ -55,7 +55,7 @@ pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
         copy(&simulator, &book.join(preprocess::FOLDER))?;
     }
     let pages = rendered::check(&book)?;
-    println!("book: {pages} pages in target/book/index.html");
+    println!("book: {pages} pages; open target/book/index.html");
     if has_search(&book) {
         Ok(None)
     } else {

@@ -41,7 +41,8 @@ pub fn check(workspace: &Workspace) -> Outcome {
         }
     }
     Failure::unless_empty(
-        "reference: run `cargo xtask reference --write`, and read the difference",
+        "reference: the pages are out of date; run `cargo xtask reference --write`, and check the \
+         changes with `git diff`:",
         findings,
     )?;
     println!("reference: the pages of C and Python are current");

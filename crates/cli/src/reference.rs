@@ -184,7 +184,8 @@ fn the_reference_of_the_commands_is_current() {
     let is = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
         is == page(),
-        "run `cargo xtask reference --write`, and review the diff"
+        "docs/reference/commands.md is out of date; run `cargo xtask reference --write`, and \
+         check the changes with `git diff`"
     );
 }
 

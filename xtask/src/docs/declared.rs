@@ -273,7 +273,7 @@ impl BlockText {
         let wrong = |what: String| format!("row \"{}\": {what}", head.join(", "));
         if head.len() != self.corner.list().len() {
             return Err(wrong(
-                "a row has another number of heads than `corner`".to_owned(),
+                "the number of heads of a row differs from that of `corner`".to_owned(),
             ));
         }
         let cells = if row.cells.is_empty() {
