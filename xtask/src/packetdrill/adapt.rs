@@ -74,8 +74,8 @@ pub const RULES: [Rule; 11] = [
     },
     Rule {
         name: "options of SYNs",
-        reason: "The options on SYNs are those of the script, but in the library's order and without \
-                 window scaling. MSS, SACK-permitted, timestamps and Fast Open are compared.",
+        reason: "In an expected SYN, the options have the script's values, the library's order and \
+                 no window scaling. The test compares MSS, SACK-permitted, timestamps and Fast Open.",
         apply: syn_options,
     },
     Rule {
