@@ -23,7 +23,7 @@ fn one_ack(bench: &Bench<'_>, said: &Said, dsn: u8) -> Result<bool, String> {
         ));
     };
     ensure(number == dsn, || {
-        "the acknowledgment has another sequence number than the frame".to_owned()
+        "the sequence number of the acknowledgment differs from that of the frame".to_owned()
     })?;
     let due = us(timing::TURNAROUND_US);
     let window = (due - bench.limits.early)..=due + bench.limits.late;

@@ -35,7 +35,7 @@ pub(crate) fn damaged(bench: &mut Bench<'_>) -> Finding {
     let (heard, sent) = (bench.heard().len(), bench.sent().len());
     ensure(heard == 0, || "the damaged frame was passed up".to_owned())?;
     ensure(sent == 0, || {
-        "the radio sent a frame after a damaged one".to_owned()
+        "the radio answered a damaged frame; expected: no frame".to_owned()
     })?;
     passed()
 }
