@@ -325,7 +325,7 @@ fn preamble(record: &Record) -> Result<Content<'_>, String> {
     const START: u8 = 0xa7;
     let data = record.data.as_slice();
     let &[_, _, _, _, start, len, ref rest @ ..] = data else {
-        return Err("a truncated header of the physical layer".to_owned());
+        return Err("a truncated PHY header".to_owned());
     };
     if start != START {
         return Err(format!(
@@ -442,7 +442,7 @@ fn loopback(record: &Record) -> Result<Content<'_>, String> {
     let (family, packet) = record
         .data
         .split_first_chunk::<4>()
-        .ok_or("a truncated header of the loopback")?;
+        .ok_or("a truncated loopback header")?;
     let (here, network) = (u32::from_le_bytes(*family), u32::from_be_bytes(*family));
     // A number below 65,536 in one order is above in the other.
     let family = match record.link {

@@ -4,7 +4,7 @@
     clippy::unused_self,
     clippy::needless_pass_by_value,
     clippy::needless_pass_by_ref_mut,
-    reason = "the methods have the signatures of those in a build with `rpl-hosts`"
+    reason = "the methods have the same signatures as in a build with `rpl-hosts`"
 )]
 
 use core::marker::PhantomData;

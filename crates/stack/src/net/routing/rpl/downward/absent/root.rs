@@ -3,7 +3,7 @@
 #![allow(
     clippy::unused_self,
     clippy::needless_pass_by_ref_mut,
-    reason = "the methods have the signatures of those of a root"
+    reason = "the methods have the same signatures as the methods of a root"
 )]
 
 use core::iter;
