@@ -75,7 +75,8 @@ pub const RULES: [Rule; 11] = [
     Rule {
         name: "options of SYNs",
         reason: "In an expected SYN, the options have the script's values, the library's order and \
-                 no window scaling. The test compares MSS, SACK-permitted, timestamps and Fast Open.",
+                 no window scaling. The test compares MSS, SACK-permitted, timestamps and Fast \
+                 Open.",
         apply: syn_options,
     },
     Rule {

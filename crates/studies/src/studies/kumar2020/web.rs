@@ -79,10 +79,11 @@ pub fn figure_7() -> Figure {
     let mut figure = Figure::new("7", "Latency of a request for 82 bytes")
         .x_label("how the server sleeps")
         .about(
-            "A client behind the border router, with a round-trip time of 12 ms between them, and a \
-             leaf three hops from the border router; medians. In the paper, HTTP takes well below a \
-             second if the leaf is always on. With a sleep of 1 s HTTP waits for one interval more \
-             than CoAP, and polling every 100 ms after a SYN has arrived makes the gap small.",
+            "A client behind the border router, with a round-trip time of 12 ms between them, and \
+             a leaf three hops from the border router; medians. In the paper, HTTP takes well \
+             below a second if the leaf is always on. With a sleep of 1 s, HTTP waits for one \
+             interval more than CoAP. Polling every 100 ms after a SYN has arrived makes the gap \
+             small.",
         );
     let hows = [ALWAYS_ON, ONE_SECOND, ADAPTIVE];
     let [(http, http_least), (coap, coap_least)] = PROTOCOLS.map(|(name, speaks)| {
