@@ -255,8 +255,7 @@ fn a_root_forgets_a_stop_that_is_not_there() {
 
 /// An error has no effect if its sender is not the stop's parent or is outside the mesh, if the
 /// root has not sent the quoted packet, or if that packet has no source route. Valid errors about
-/// targets that have answered an inquiry have effect at most twenty times an hour, and only the
-/// fourth of four errors without an answer between them.
+/// targets that have answered an inquiry have effect at most twenty times an hour.
 #[test]
 fn forged_errors_about_stops_are_harmless() {
     let mut lone = non_storing_root();
@@ -283,21 +282,10 @@ fn forged_errors_about_stops_are_harmless() {
     let all = [CHILD, 9];
     for n in 0..25 {
         run_answering(&mut lone, Duration::from_secs(5), &all);
-        for _ in 0..3 {
-            lone.link_sends(ROUTER, &truth);
-            assert_eq!(lone.node.rpl_targets(lone.now), 3, "{n}: one packet can be lost");
-        }
         lone.link_sends(ROUTER, &truth);
         let kept = usize::from(n >= 20);
         assert_eq!(lone.node.rpl_targets(lone.now), 2 + kept, "{n}");
         tell_root(&mut lone, ROUTER, CHILD, address(ROUTER));
-    }
-    // An answer between the errors shows that the link only loses some packets.
-    let mut lone = non_storing_root();
-    for n in 0..12 {
-        run_answering(&mut lone, Duration::from_secs(5), &all);
-        lone.link_sends(ROUTER, &truth);
-        assert_eq!(lone.node.rpl_targets(lone.now), 3, "{n}");
     }
     // The error has no effect on a router, or on a root in storing mode.
     let mut lone = joined();
