@@ -85,7 +85,7 @@ function sentence(store: Store): string {
   const borders = nodes.filter((node) => node.role === "border");
   const border = borders.length === 1 ? `the border router, ${borders[0]!.name},` : "a border router";
   const way = borders.length > 0 && nodes.length > 2 ? ` Packets travel from node to node; ${border} joins the mesh to other networks.` : "";
-  const real = hello.mode === "run" ? " Only radio and time are simulated: each node runs a complete protocol stack." : "";
+  const real = hello.mode === "run" ? " Radio and time are simulated; routers and leaves run a complete protocol stack." : "";
   return `${kind}: ${parts.join(", ")}.${real}${way}${traffic(nodes, hello.mode !== "up")}${fromHost(hello.host_apps ?? [], borders[0]?.name)} Lost frames are normal: each hop retransmits them.`;
 }
 
