@@ -56,10 +56,9 @@ impl<M: Memory + 'static> Transport for Rival<M> {
         &mut self,
         now: Instant,
         ask: &Ask,
-        counters: &mut NodeCounters,
         reach: impl FnMut(&Addr) -> Reach<H>,
-    ) -> Option<(Pulled, H)> {
-        the_one!(self, one => one.pull(now, ask, counters, reach))
+    ) -> Option<(Pulled, Option<H>)> {
+        the_one!(self, one => one.pull(now, ask, reach))
     }
 
     fn read(&self, handle: Handle, offset: usize, out: &mut [u8]) -> Result<usize, Gone> {

@@ -133,9 +133,8 @@ impl<M: Memory + 'static, P: Protocol> Transport for Table<M, P> {
         &mut self,
         now: Instant,
         ask: &Ask,
-        counters: &mut NodeCounters,
         mut reach: impl FnMut(&Addr) -> Reach<H>,
-    ) -> Option<(Pulled, H)> {
+    ) -> Option<(Pulled, Option<H>)> {
         let count = self.slots.as_ref().len();
         let end = self.used().len();
         let turn = usize::from(self.turn).min(end);
@@ -156,11 +155,6 @@ impl<M: Memory + 'static, P: Protocol> Transport for Table<M, P> {
                 out.len + 20 <= ask.max_len,
                 "the segment is too long for a packet"
             );
-            let Some(hop) = hop else {
-                // Without a next hop, the packet is dropped.
-                counters.drop(DropReason::NoRoute);
-                continue;
-            };
             let pulled = self.make(index, &out)?;
             self.turn = ((index + 1) % count) as u8;
             self.reap();

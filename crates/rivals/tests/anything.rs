@@ -155,7 +155,7 @@ fn drive<P: Protocol>(protocol: P, steps: &[Step], active: bool) {
         };
         for _ in 0..100 {
             let here = |_: &Addr| Reach::Here(());
-            let Some((pulled, ())) = table.pull(now, &ask, &mut counters, here) else {
+            let Some((pulled, _)) = table.pull(now, &ask, here) else {
                 break;
             };
             let len = usize::from(pulled.payload_len());

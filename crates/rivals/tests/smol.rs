@@ -70,11 +70,7 @@ impl Wire {
                 own: [from; 2],
             };
             let here = |_: &Addr| Reach::Here(());
-            while let Some((pulled, ())) =
-                self.ends[side]
-                    .stack
-                    .pull(self.now, &ask, &mut counters, here)
-            {
+            while let Some((pulled, _)) = self.ends[side].stack.pull(self.now, &ask, here) {
                 any = true;
                 let mut upper = pulled.header().to_vec();
                 let at = upper.len();

@@ -9,6 +9,7 @@ use common::lone::Lone;
 use common::{address, packets, prefix};
 use redpoll_base::{Addr, Duration};
 use redpoll_stack::{DropReason, RplRole, RplRoot};
+use redpoll_tcp::Endpoint;
 use redpoll_wire::Cursor;
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::{Ipv6Header, next_header};
@@ -211,12 +212,17 @@ fn non_storing_root() -> Lone {
     let root = RplRoot::new(prefix(), mode::NON_STORING, CONFIGURATION);
     let mut lone = lone(RplRole::Root(root));
     lone.run_for(Duration::from_secs(10));
-    for (target, parent) in [(ROUTER, 1), (CHILD, ROUTER), (9, CHILD)] {
-        tell_root(&mut lone, ROUTER, target, address(parent));
-    }
-    assert_eq!(lone.node.rpl_targets(lone.now), 3);
+    tell_all(&mut lone);
     lone.frames.clear();
     lone
+}
+
+/// Sends the root of [`non_storing_root`] a DAO of each of its three targets.
+fn tell_all(lone: &mut Lone) {
+    for (target, parent) in [(ROUTER, 1), (CHILD, ROUTER), (9, CHILD)] {
+        tell_root(lone, ROUTER, target, address(parent));
+    }
+    assert_eq!(lone.node.rpl_targets(lone.now), 3);
 }
 
 /// Returns an error of `from` about a packet of `src` whose source route had the next stop `stop`.
@@ -253,9 +259,59 @@ fn a_root_forgets_a_stop_that_is_not_there() {
     assert!(packets.iter().any(|(to, _)| *to == Address::Short(CHILD)));
 }
 
+/// RFC 6550 §9.6: a root that has a packet of its own for a target without a route asks for all
+/// DAOs, by another DTSN. The packet may belong to any transport.
+#[test]
+fn a_root_asks_for_the_targets_of_its_own_packets() {
+    let nine = Endpoint {
+        addr: address(9),
+        port: 7,
+    };
+    type Send = fn(&mut Lone, Endpoint) -> bool;
+    let pings: Send = |lone, to| lone.node.ping(lone.now, to.addr, 1, 1, 8).is_ok();
+    let datagram: Send = |lone, to| {
+        let id = lone.node.udp_bind(7).unwrap();
+        lone.node.udp_send(lone.now, id, to, &[0; 8]).is_ok()
+    };
+    let connects: Send = |lone, to| lone.node.tcp_connect(lone.now, to).is_ok();
+    // The route is lost before or after the first packet. A connection repeats its SYN.
+    for (name, send, is_lost_first) in [
+        ("ping", pings, true),
+        ("UDP", datagram, true),
+        ("TCP, a new connection", connects, true),
+        ("TCP, the second SYN", connects, false),
+    ] {
+        let mut lone = non_storing_root();
+        let dtsn = |lone: &mut Lone| {
+            lone.run_for(Duration::from_secs(20));
+            said(lone, 1).last().map(|(_, body)| body[5])
+        };
+        // The targets answer, so that no inquiry of the root is left, which would also ask.
+        run_answering(&mut lone, Duration::from_secs(5), &[CHILD, 9]);
+        let before = dtsn(&mut lone).expect("a DIO");
+        tell_all(&mut lone);
+        let lose = |lone: &mut Lone| {
+            let error = error_about(address(ROUTER), (address(1), 43), address(CHILD));
+            for _ in 0..4 {
+                lone.link_sends(ROUTER, &error);
+            }
+        };
+        if is_lost_first {
+            lose(&mut lone);
+            assert!(!send(&mut lone, nine), "{name}: there is no route");
+        } else {
+            assert!(send(&mut lone, nine), "{name}");
+            lose(&mut lone);
+        }
+        assert_eq!(lone.node.rpl_targets(lone.now), 2, "{name}");
+        assert!(dtsn(&mut lone).is_some_and(|it| it != before), "{name}");
+    }
+}
+
 /// An error has no effect if its sender is not the stop's parent or is outside the mesh, if the
 /// root has not sent the quoted packet, or if that packet has no source route. Valid errors about
-/// targets that have answered an inquiry have effect at most twenty times an hour.
+/// targets that have answered an inquiry have effect at most twenty times an hour, and only the
+/// fourth of four errors without an answer between them.
 #[test]
 fn forged_errors_about_stops_are_harmless() {
     let mut lone = non_storing_root();
@@ -282,10 +338,25 @@ fn forged_errors_about_stops_are_harmless() {
     let all = [CHILD, 9];
     for n in 0..25 {
         run_answering(&mut lone, Duration::from_secs(5), &all);
+        for _ in 0..3 {
+            lone.link_sends(ROUTER, &truth);
+            assert_eq!(
+                lone.node.rpl_targets(lone.now),
+                3,
+                "{n}: one packet can be lost"
+            );
+        }
         lone.link_sends(ROUTER, &truth);
         let kept = usize::from(n >= 20);
         assert_eq!(lone.node.rpl_targets(lone.now), 2 + kept, "{n}");
         tell_root(&mut lone, ROUTER, CHILD, address(ROUTER));
+    }
+    // An answer between the errors shows that the link only loses some packets.
+    let mut lone = non_storing_root();
+    for n in 0..12 {
+        run_answering(&mut lone, Duration::from_secs(5), &all);
+        lone.link_sends(ROUTER, &truth);
+        assert_eq!(lone.node.rpl_targets(lone.now), 3, "{n}");
     }
     // The error has no effect on a router, or on a root in storing mode.
     let mut lone = joined();

@@ -58,7 +58,7 @@ impl Link {
         };
         loop {
             let here = |_: &Addr| Reach::Here(());
-            let Some((pulled, ())) = from.pull(self.now, &ask, &mut self.counters, here) else {
+            let Some((pulled, _)) = from.pull(self.now, &ask, here) else {
                 return;
             };
             let header = pulled.header();

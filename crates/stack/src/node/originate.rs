@@ -40,7 +40,7 @@ impl<P: Profile> Node<P> {
         }
         let dst = &header.dst;
         // The node has no loopback interface, and so no route to itself.
-        if self.net.identity.is_own(dst) || self.net.routing.next_hop(now, dst).is_none() {
+        if self.net.identity.is_own(dst) || !self.net.routing.has_route(now, dst) {
             return Err(Error::NoRoute);
         }
         let header = Ipv6Header {

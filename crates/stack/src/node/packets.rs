@@ -102,7 +102,11 @@ impl<P: Profile> Node<P> {
     fn pull_for_host(&mut self, now: Instant, out: &mut [u8]) -> Option<usize> {
         let max_len = out.len().max(LINK_MTU).saturating_sub(Ipv6Header::LEN);
         loop {
-            let (pulled, _) = self.pull(now, Side::Host, max_len)?;
+            let (pulled, next_hop) = self.pull(now, Side::Host, max_len)?;
+            if next_hop.is_none() {
+                self.on_no_route(now, &pulled);
+                continue;
+            }
             let hop_limit = self.net.identity.hop_limit;
             match write_pulled(&self.transports, &pulled, hop_limit, out) {
                 Some(len) => {
@@ -119,14 +123,15 @@ impl<P: Profile> Node<P> {
         }
     }
 
-    /// Makes a segment that leaves on this side, and returns its next hop. Both sides share this
-    /// function, because each closure for [`Transports::pull`] takes a copy of that function.
+    /// Makes a segment that leaves on this side. Returns its next hop, if it has one. Both sides
+    /// share this function, because each closure for [`Transports::pull`] takes a copy of that
+    /// function.
     pub(super) fn pull(
         &mut self,
         now: Instant,
         side: Side,
         max_len: usize,
-    ) -> Option<(Pulled, Address)> {
+    ) -> Option<(Pulled, Option<Address>)> {
         let (net, link) = (&self.net, &self.link);
         let ask = Ask {
             side,
@@ -137,7 +142,14 @@ impl<P: Profile> Node<P> {
             Reach::Here(next_hop) if link.is_full_for(next_hop) => Reach::Elsewhere,
             reach => reach,
         };
-        self.transports.pull(now, &ask, &mut self.counters, reach)
+        self.transports.pull(now, &ask, reach)
+    }
+
+    /// Drops a segment without a next hop. Its connection pauses after two losses.
+    pub(super) fn on_no_route(&mut self, now: Instant, pulled: &Pulled) {
+        self.net.routing.on_unreachable(now, &pulled.dst);
+        self.counters.drop(DropReason::NoRoute);
+        self.transports.on_lost(now, pulled.handle);
     }
 
     pub(super) fn input(&mut self, now: Instant, packet: &Packet) {

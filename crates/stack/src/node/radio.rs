@@ -158,6 +158,10 @@ impl<P: Profile> Node<P> {
         let Some((pulled, next_hop)) = self.pull(now, Side::Link, max_len) else {
             return false;
         };
+        let Some(next_hop) = next_hop else {
+            self.on_no_route(now, &pulled);
+            return true;
+        };
         self.counters.originated = self.counters.originated.wrapping_add(1);
         if self.link.is_child(next_hop) || self.handover.queues() {
             self.hold_segment(now, &pulled, next_hop);

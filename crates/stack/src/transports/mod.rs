@@ -142,7 +142,7 @@ pub struct Pulled {
     pub(crate) handle: Handle,
     desc: SegmentDesc,
     src: Addr,
-    dst: Addr,
+    pub(crate) dst: Addr,
     flow_label: u32,
 }
 
@@ -207,14 +207,15 @@ pub trait Transport {
         counters: &mut NodeCounters,
     ) -> Outcome;
 
-    /// Makes a segment for a connection for whose remote address `_reach` returns [`Reach::Here`].
+    /// Makes a segment for a connection for whose remote address `_reach` does not return
+    /// [`Reach::Elsewhere`], and returns it with its next hop. The node reports a segment without
+    /// a next hop as lost, so that its connection backs off and finally fails, as over a dead link.
     fn pull<H>(
         &mut self,
         _now: Instant,
         _ask: &Ask,
-        _counters: &mut NodeCounters,
         _reach: impl FnMut(&Addr) -> Reach<H>,
-    ) -> Option<(Pulled, H)> {
+    ) -> Option<(Pulled, Option<H>)> {
         None
     }
 
@@ -275,13 +276,12 @@ impl<M: Memory + 'static, T: StreamTransport, A: Algorithms> Transports<M, T, A>
         &mut self,
         now: Instant,
         ask: &Ask,
-        counters: &mut NodeCounters,
         reach: impl FnMut(&Addr) -> Reach<H>,
-    ) -> Option<(Pulled, H)> {
+    ) -> Option<(Pulled, Option<H>)> {
         if self.streams.is_there() {
-            return self.streams.pull(now, ask, counters, reach);
+            return self.streams.pull(now, ask, reach);
         }
-        self.tcp.pull(now, ask, counters, reach)
+        self.tcp.pull(now, ask, reach)
     }
 
     pub(crate) fn read(

@@ -7,7 +7,6 @@ use redpoll_tcp::{Algorithms, Gone, SegmentDesc, Terms, Token};
 use super::TcpSockets;
 use super::slot::RingConnection;
 use crate::ConnId;
-use crate::counters::{DropReason, NodeCounters};
 use crate::transports::{Ask, Handle, Pulled, Reach, Side};
 
 /// A handle consists of the [`ConnId`] of a connection and its token for the segment.
@@ -45,22 +44,16 @@ impl Turns {
     }
 }
 
-/// The limit of segments that a connection makes in succession without a route. It only bounds the
-/// loop: a connection already pauses after two losses.
-const UNROUTABLE_MAX: u8 = 8;
-
 impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
-    /// Makes one segment for a connection for whose remote address `reach` returns [`Reach::Here`].
-    /// These connections take turns. Half-open connections come first; their source is one of the
-    /// node's own addresses. A segment without a route counts as lost at once, so its connection
-    /// backs off and finally fails, as over a dead link.
+    /// Makes one segment for a connection for whose remote address `reach` does not return
+    /// [`Reach::Elsewhere`]. These connections take turns. Half-open connections come first; they
+    /// wait for [`Reach::Here`], and their source is one of the node's own addresses.
     pub(super) fn pull_next<H>(
         &mut self,
         now: Instant,
         ask: &Ask,
-        counters: &mut NodeCounters,
         mut reach: impl FnMut(&Addr) -> Reach<H>,
-    ) -> Option<(Pulled, H)> {
+    ) -> Option<(Pulled, Option<H>)> {
         if let Some(pulled) = self.pull_half_open(now, ask.own, &mut reach) {
             return Some(pulled);
         }
@@ -79,22 +72,9 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
             let connection = &mut open.connection;
             let (local, remote) = (connection.local(), connection.remote());
             let hop = match reach(&remote.addr) {
-                Reach::Here(hop) => hop,
+                Reach::Here(hop) => Some(hop),
                 Reach::Elsewhere => continue,
-                Reach::Nowhere => {
-                    for _ in 0..UNROUTABLE_MAX {
-                        let Some(desc) = connection.poll_segment(now, ask.max_len) else {
-                            break;
-                        };
-                        connection.on_segment_lost(desc.token, now);
-                        counters.drop(DropReason::NoRoute);
-                        self.dirty = true;
-                    }
-                    if open.is_over() {
-                        slot.free();
-                    }
-                    continue;
-                }
+                Reach::Nowhere => None,
             };
             if let Some(desc) = connection.poll_segment(now, ask.max_len) {
                 *turn = if next < count { next as u8 } else { 0 };
@@ -113,7 +93,7 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
         now: Instant,
         own: [Addr; 2],
         reach: &mut impl FnMut(&Addr) -> Reach<H>,
-    ) -> Option<(Pulled, H)> {
+    ) -> Option<(Pulled, Option<H>)> {
         let terms = Terms {
             config: &self.config,
             isn: &self.isn,
@@ -130,7 +110,7 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
         })?;
         let desc = SegmentDesc::from(answer.header);
         let pulled = Pulled::new(Handle::NOBODYS, desc, answer.src, answer.dst);
-        Some((pulled, hop?))
+        Some((pulled, hop))
     }
 
     /// Reports that the link has sent or given up a segment.

@@ -45,10 +45,9 @@ impl<M: Memory + 'static, A: Algorithms> Transport for TcpSockets<M, A> {
         &mut self,
         now: Instant,
         ask: &Ask,
-        counters: &mut NodeCounters,
         reach: impl FnMut(&Addr) -> Reach<H>,
-    ) -> Option<(Pulled, H)> {
-        self.pull_next(now, ask, counters, reach)
+    ) -> Option<(Pulled, Option<H>)> {
+        self.pull_next(now, ask, reach)
     }
 
     fn read(&self, handle: Handle, offset: usize, out: &mut [u8]) -> Result<usize, Gone> {

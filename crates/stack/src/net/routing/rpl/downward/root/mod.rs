@@ -6,7 +6,7 @@ mod path;
 use redpoll_base::{Addr, Instant};
 
 use super::targets::brief_s;
-use super::{Downward, Upward};
+use super::{Downward, UnackedHop, Upward};
 use crate::net::routing::routes::DownwardRoute;
 use crate::net::routing::rpl::shared::Context;
 use crate::net::routing::rpl::upward::DodagOf;
@@ -36,6 +36,11 @@ impl<P: Profile> Downward<P> {
         let parent = downward.link.within(&dodag.prefix);
         if let Some(known) = known.filter(|known| known.hop.is_proven() && !known.is_gone()) {
             downward.lengthen(&known);
+            if !known.hop.answers() {
+                // The errors and inquiries before this DAO count no more.
+                downward.hop = UnackedHop::PROVEN;
+                downward.hop.on_unanswered();
+            }
         } else if is_behind
             && !downward.hop.is_proven()
             && self

@@ -129,7 +129,9 @@ impl<P: Profile> Downward<P> {
     /// quoted packet, which is the next stop of a source route (RFC 6554 §4.2, RFC 6550 §11.2.2.3)
     /// or a host (RFC 4443 §3.1). The root forgets this stop, and asks for all DAOs at the next
     /// packet to it. Only the parent of the stop, which could also drop the packets, can report
-    /// this. If the stop has answered before, `loops` admits twenty errors an hour.
+    /// this. A link that works can lose a packet, too. If the stop has answered before, the root
+    /// therefore asks the stop, and forgets it after four errors or inquiries without an answer.
+    /// `loops` admits twenty such errors an hour.
     pub(in crate::net::routing::rpl) fn on_lost_stop(
         &mut self,
         cx: &mut Context<'_, P>,
@@ -163,10 +165,16 @@ impl<P: Profile> Downward<P> {
             && parent.within(&dodag.prefix) == error.from
         {
             self.on_unreached(now, &header.dst, parent);
-            if let Some(stop) = stop.filter(|stop| stop.link == parent) {
-                if !stop.is_proven() || loops.admit_forwarding_error(now) {
+            if stop.is_some_and(|stop| stop.link == parent)
+                && let Some(stop) = cx.table.downward_mut(&header.dst)
+            {
+                let is_lost = !stop.is_proven()
+                    || stop.hop.on_unanswered() && loops.admit_forwarding_error(now);
+                if is_lost {
                     cx.table.forget_downward(&header.dst);
                     count(&mut cx.shared.counters.lost_stops);
+                } else {
+                    self.inquiries.schedule(now);
                 }
                 return;
             }
