@@ -64,3 +64,33 @@ impl From<NoRoom> for Error {
         Error::NoRoom
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::string::ToString;
+
+    /// Dissectors print these texts, so each must name its own cause.
+    #[test]
+    fn each_error_has_its_own_text() {
+        let texts = [
+            (Error::Truncated, "truncated"),
+            (Error::Version, "unknown version"),
+            (Error::Length, "a length contradicts the data"),
+            (Error::Checksum, "wrong checksum"),
+            (Error::Reserved, "reserved value"),
+            (Error::Unsupported, "unsupported format"),
+            (Error::UnknownContext(11), "unknown 6LoWPAN context 11"),
+            (
+                Error::NoLinkAddress,
+                "an elided address, but the frame has no link-layer address",
+            ),
+            (Error::NoRoom, "the buffer is too small"),
+        ];
+        for (error, text) in texts {
+            assert_eq!(error.to_string(), text);
+        }
+        assert_eq!(NoRoom.to_string(), Error::from(NoRoom).to_string());
+        assert_eq!(Error::from(NoRoom), Error::NoRoom);
+    }
+}

@@ -1,5 +1,6 @@
 use super::nd::{AddressRegistration, NdOption, Tid};
 use super::*;
+use crate::ieee802154::Address;
 use crate::ipv6::addr;
 
 const SRC: Addr = addr::link_local_from_short(1);
@@ -253,4 +254,130 @@ fn a_context_longer_than_64_bits_needs_the_long_option() {
         options.iter().next(),
         Some(NdOption::Unknown { .. })
     ));
+}
+
+/// A host ignores what only routers process, and a host without neighbour discovery ignores all of
+/// its messages; both answer echo requests.
+#[test]
+fn hosts_read_fewer_messages_than_routers() {
+    /// The results of a router, of a host, and of a host without neighbour discovery.
+    fn parsed<'a>(ip: &Ipv6Header, bytes: &'a [u8]) -> [Result<Message<'a>, Error>; 3] {
+        [
+            Message::parse(ip, bytes),
+            Message::parse_for_host(ip, bytes),
+            Message::parse_without_discovery(ip, bytes),
+        ]
+    }
+    let report = DuplicateAddress {
+        status: 0,
+        tid: None,
+        lifetime_min: 60,
+        eui64: [0x0e; 8],
+        address: SRC,
+    };
+    let options = Options::NONE;
+    let solicitation = nd::NeighborSolicitation {
+        target: DST,
+        options,
+    };
+    let echo = Message::EchoRequest {
+        ident: 1,
+        seq: 2,
+        data: b"ping",
+    };
+    // `readers` is the number of parsers that read the message, in the order of `parsed`.
+    for (message, readers) in [
+        (echo, 3),
+        (Message::NeighborSolicitation(solicitation), 2),
+        (Message::RouterSolicitation { options }, 1),
+        (Message::DuplicateAddressRequest(report), 1),
+        (Message::DuplicateAddressConfirmation(report), 1),
+    ] {
+        emitted(&message, |ip, bytes| {
+            let unknown = Message::Unknown {
+                message_type: bytes[0],
+                code: bytes[1],
+                body: &bytes[4..],
+            };
+            for (index, result) in parsed(ip, bytes).into_iter().enumerate() {
+                let expected = if index < readers { message } else { unknown };
+                assert_eq!(result, Ok(expected), "{index}");
+            }
+            bytes[2] ^= 1;
+            assert_eq!(parsed(ip, bytes), [Err(Error::Checksum); 3]);
+        });
+    }
+}
+
+/// RFC 6550 §6.2.1: a DIS without options has two bytes after the checksum, fewer than the four
+/// bytes that every other message has there.
+#[test]
+fn a_message_of_rpl_is_left_to_its_parser() {
+    let parsed = Message::parse_unverified(&[155, 0, 9, 9, 1, 2]);
+    let expected = Message::Unknown {
+        message_type: 155,
+        code: 0,
+        body: &[1, 2],
+    };
+    assert_eq!(parsed, Ok(expected));
+    assert_eq!(
+        Message::parse_unverified(&[156, 0, 9, 9, 1, 2]),
+        Err(Error::Truncated)
+    );
+}
+
+/// RFC 4861 §4.6: receivers look for the options that they know and skip all others.
+#[test]
+fn options_are_found_among_others() {
+    let source = Address::Short(0x0102);
+    let target = Address::Extended([1, 2, 3, 4, 5, 6, 7, 8]);
+    let prefix = |len| nd::PrefixInformation {
+        prefix: Addr([0; 16]),
+        prefix_len: len,
+        ..nd::PrefixInformation::default()
+    };
+    let context = |cid| nd::ContextInformation {
+        cid,
+        ..nd::ContextInformation::default()
+    };
+    let registration = |status| AddressRegistration {
+        status,
+        ..AddressRegistration::default()
+    };
+    let unknown = NdOption::Unknown {
+        option_type: 200,
+        body: &[9; 6],
+    };
+    let mut buffer = [0; 400];
+    let mut out = Cursor::new(&mut buffer);
+    for option in [
+        unknown,
+        NdOption::TargetLinkLayer(target),
+        // An absent address takes no bytes.
+        NdOption::SourceLinkLayer(Address::Absent),
+        NdOption::SourceLinkLayer(source),
+        NdOption::SourceLinkLayer(Address::Short(9)),
+        NdOption::PrefixInformation(prefix(64)),
+        NdOption::AddressRegistration(registration(2)),
+        NdOption::Context(context(3)),
+        NdOption::PrefixInformation(prefix(48)),
+        NdOption::Context(context(1)),
+        NdOption::AddressRegistration(registration(1)),
+    ] {
+        option.emit(&mut out).unwrap();
+    }
+    let options = Options::parse(out.written()).unwrap();
+    assert_eq!(options.iter().count(), 10);
+    assert_eq!(options.source_link_layer(), Some(source));
+    assert_eq!(options.target_link_layer(), Some(target));
+    assert_eq!(options.address_registration(), Some(registration(2)));
+    assert!(options.prefixes().eq([prefix(64), prefix(48)]));
+    assert!(options.contexts().eq([context(3), context(1)]));
+    // An address of an impossible length is skipped, and the next option of its type counts.
+    let bytes = [[1, 3].as_slice(), &[0; 22], &[1, 1, 0, 7, 0, 0, 0, 0]].concat();
+    let options = Options::parse(&bytes).unwrap();
+    assert_eq!(options.source_link_layer(), Some(Address::Short(7)));
+    assert_eq!(options.target_link_layer(), None);
+    assert_eq!(options.address_registration(), None);
+    assert_eq!(options.prefixes().count(), 0);
 }

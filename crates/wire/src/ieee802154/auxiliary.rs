@@ -302,4 +302,15 @@ mod tests {
         ];
         assert_eq!(header.nonce([0xac, 0xde, 0x48, 0, 0, 0, 0, 1]), nonce);
     }
+
+    #[test]
+    fn a_number_that_the_field_cannot_hold_is_reserved() {
+        for number in [8, 255] {
+            let level = SecurityLevel::from_number(number);
+            assert_eq!(level, Err(Error::Reserved), "{number}");
+        }
+        for level in SecurityLevel::ALL {
+            assert_eq!(SecurityLevel::from_number(level.number()), Ok(level));
+        }
+    }
 }

@@ -140,3 +140,59 @@ fn timings_of_full_frames_and_acknowledgements() {
     // 54 symbols = 20 of backoff + 12 of turnaround + 10 of SHR + 12 for the six octets after it.
     assert_eq!(ACK_WAIT_US, 54 * SYMBOL_US);
 }
+
+/// §7.2.2.2, §7.2.2.4: bits 3 and 4 of the frame control field.
+#[test]
+fn the_bits_of_an_emitted_frame_change_alone() {
+    let header = FrameHeader {
+        ack_request: true,
+        dst_pan: Some(0x7270),
+        dst: Address::Short(2),
+        src: Address::Short(1),
+        ..FrameHeader::default()
+    };
+    let mut frame = emit(&header);
+    let parsed = |frame: &[u8]| FrameHeader::parse(frame).unwrap().0;
+    let before = parsed(&frame);
+    set_frame_pending(&mut frame);
+    let pending = FrameHeader {
+        frame_pending: true,
+        ..before
+    };
+    assert_eq!(parsed(&frame), pending);
+    set_security(&mut frame, true);
+    let secured = FrameHeader {
+        security: true,
+        ..pending
+    };
+    assert_eq!(parsed(&frame), secured);
+    set_security(&mut frame, false);
+    assert_eq!(parsed(&frame), pending);
+}
+
+#[test]
+fn a_sender_in_the_broadcast_pan_elides_it_towards_an_unnamed_pan() {
+    let header = |src_pan| FrameHeader {
+        dst: Address::Short(2),
+        src_pan: Some(src_pan),
+        src: Address::Short(1),
+        ..FrameHeader::default()
+    };
+    let bytes = emit(&header(BROADCAST_PAN));
+    assert_eq!(bytes, [0x41, 0x88, 0, 0xff, 0xff, 2, 0, 1, 0]);
+    let bytes = emit(&header(7));
+    assert_eq!(bytes, [0x01, 0x88, 0, 0xff, 0xff, 2, 0, 7, 0, 1, 0]);
+}
+
+#[test]
+fn an_address_is_printed_in_the_order_of_its_label() {
+    let printed = |address: Address| std::format!("{address} {address:?}");
+    assert_eq!(printed(Address::Absent), "- -");
+    assert_eq!(printed(Address::Short(0x12)), "0x0012 0x0012");
+    let eui64 = Address::Extended([2, 0, 0, 0, 0, 0, 0xa, 0x17]);
+    let label = "02:00:00:00:00:00:0a:17";
+    assert_eq!(printed(eui64), std::format!("{label} {label}"));
+    assert!(Address::BROADCAST.is_broadcast());
+    assert!(!Address::Short(0xfffe).is_broadcast());
+    assert!(!Address::Extended([0xff; 8]).is_broadcast());
+}

@@ -298,3 +298,105 @@ fn source_routes_whose_lengths_contradict_each_other_are_refused() {
     assert_eq!(with(0xf0, 0, &[0; 8]), Err(Error::Length));
     assert_eq!(with(0x00, 0xf0, &[0; 8]), Err(Error::Length));
 }
+
+/// RFC 6554 §3: only the root of a DODAG adds a source routing header, so its routers look for the
+/// header anywhere among the extension headers.
+#[test]
+fn a_source_route_is_found_behind_other_extension_headers() {
+    let route = source_route(&[3]);
+    let other_routing = [43, 0, 2, 0, 0, 0, 0, 0];
+    let fragment = [43, 99, 0, 0, 0, 0, 0, 1];
+    let options = |next| [&[next, 1][..], &[0; 14]].concat();
+    let chain = |headers: &[&[u8]]| headers.concat();
+    for (first, headers) in [
+        (43, chain(&[&route])),
+        (0, chain(&[&options(43), &route])),
+        (60, chain(&[&options(43), &other_routing, &route])),
+        (44, chain(&[&fragment, &route])),
+    ] {
+        let bytes = packet(first, addr(2), &headers);
+        assert!(has_source_route(&bytes), "{first}");
+        // Without the header itself, there is no route.
+        let bytes = packet(first, addr(2), &headers[..headers.len() - route.len()]);
+        assert!(!has_source_route(&bytes), "{first}");
+    }
+    for (first, headers) in [
+        (6, chain(&[&route])),
+        (0, chain(&[&options(17), &route])),
+        (43, chain(&[&[59, 0, 2, 0, 0, 0, 0, 0], &route])),
+        // The first header is longer than the packet.
+        (60, vec![43, 9, 0, 0, 0, 0, 0, 0]),
+    ] {
+        let bytes = packet(first, addr(2), &headers);
+        assert!(!has_source_route(&bytes), "{first}");
+    }
+    assert!(!has_source_route(&[0x60; 39]));
+}
+
+#[test]
+fn a_route_without_addresses_has_none_to_go_to() {
+    let empty = [59, 0, 3, 0, 0, 0, 0, 0];
+    let route = SourceRoute::parse(&empty).unwrap();
+    assert_eq!(route.address(0, &addr(2)), None);
+    assert_eq!(route.addresses(addr(2)).count(), 0);
+    // The last address has 8 bytes, and all others would have 2 bytes.
+    let header = [59, 1, 3, 1, 0xe8, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8];
+    let route = SourceRoute::parse(&header).unwrap();
+    assert_eq!(route.address(0, &addr(2)).unwrap().0[8..], header[8..]);
+    assert_eq!(route.address(1, &addr(2)), None);
+    // A packet that ends before its destination cannot be processed.
+    assert_eq!(advance(&mut [0x60; 39], 40, |_| false), Advance::Problem(0));
+}
+
+#[test]
+fn an_area_that_no_number_of_addresses_fills_is_refused() {
+    // One address of 2 bytes, and 7 bytes for addresses of 3 bytes each.
+    let bytes = [59, 2, 3, 1, 0xde, 0x70, 0, 0];
+    let bytes = [&bytes[..], &[0; 16]].concat();
+    assert_eq!(SourceRoute::parse(&bytes), Err(Error::Length));
+}
+
+/// RFC 6550 §6.7.1: receivers skip options of unknown types.
+#[test]
+fn an_unknown_option_goes_there_and_back() {
+    let unknown = |kind, data| RplOption::Unknown { kind, data };
+    let list = [unknown(0x0b, &[1, 2, 3][..]), unknown(0x0c, &[])];
+    let bytes = options(&list);
+    assert_eq!(bytes, [0x0b, 3, 1, 2, 3, 0x0c, 0]);
+    let parsed = Options::parse(&bytes).unwrap();
+    assert!(parsed.iter().eq(list));
+    assert_eq!(parsed.configuration(), None);
+    // Pad1 is the only option without a length, and parsers skip it.
+    let padded = options(&[unknown(0, &[7]), unknown(0x0b, &[8])]);
+    assert_eq!(padded, [0, 0x0b, 1, 8]);
+    let parsed = Options::parse(&padded).unwrap();
+    assert!(parsed.iter().eq([unknown(0x0b, &[8][..])]));
+    // The length has eight bits.
+    let mut buffer = [0; 512];
+    let mut out = Cursor::new(&mut buffer);
+    unknown(0x0b, &[5; 300][..]).emit(&mut out).unwrap();
+    assert_eq!(out.position(), 257);
+    assert_eq!(out.written()[1], 255);
+}
+
+/// RFC 6551 §2.1: an object of a metric container has a header of four bytes.
+#[test]
+fn a_metric_object_without_a_whole_header_is_refused() {
+    let parse = |bytes: &[u8]| Options::parse(bytes).map(|options| options.iter().count());
+    assert_eq!(parse(&[2, 3, 1, 0, 0]), Err(Error::Length));
+    assert_eq!(parse(&[2, 4, 7, 0, 0, 0]), Ok(1));
+}
+
+/// RFC 8200 §4.2: an option whose length is missing ends the search.
+#[test]
+fn packet_information_is_not_found_behind_a_broken_option() {
+    let none = packet(0, addr(2), &[6, 0, 1, 3, 0, 0, 0, 0x63]);
+    assert_eq!(PacketInformation::find(&none), None);
+    let short = PacketInformation::default().header(6);
+    assert_eq!(short, [6, 0, 0x63, 4, 0, 0, 0, 0]);
+    let bytes = packet(0, addr(2), &short);
+    assert_eq!(
+        PacketInformation::find(&bytes),
+        Some(PacketInformation::default())
+    );
+}

@@ -188,4 +188,21 @@ mod tests {
         assert!(!range.contains(SeqNum(1)));
         assert!(SeqRange::new(SeqNum(3), SeqNum(3)).is_empty());
     }
+
+    #[test]
+    fn a_forward_distance_does_not_depend_on_the_order() {
+        let (before, after) = (SeqNum(u32::MAX - 2), SeqNum(2));
+        assert_eq!(after.since(before), 5);
+        assert_eq!(before.since(after), u32::MAX - 4);
+        let mut moved = before;
+        moved += 5;
+        assert_eq!(moved, after);
+    }
+
+    #[test]
+    fn numbers_and_ranges_are_printed_as_decimals() {
+        let range = SeqRange::new(SeqNum(u32::MAX), SeqNum(1));
+        assert_eq!(std::format!("{range:?}"), "4294967295..1");
+        assert_eq!(std::format!("{} {:>3?}", SeqNum(70), SeqNum(7)), "70   7");
+    }
 }

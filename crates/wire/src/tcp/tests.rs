@@ -161,3 +161,23 @@ fn an_impossible_data_offset_can_be_shown() {
     }
     assert_eq!(HeaderView::announced_len(&bytes[..19]), None);
 }
+
+#[test]
+fn each_control_bit_has_its_own_question() {
+    type Question = fn(Flags) -> bool;
+    let questions: [(Flags, Question); 4] = [
+        (Flags(0x01), Flags::fin),
+        (Flags(0x02), Flags::syn),
+        (Flags(0x04), Flags::rst),
+        (Flags(0x10), Flags::ack),
+    ];
+    for (flag, is_set) in questions {
+        assert!(is_set(flag) && is_set(Flags(0xff)), "{flag:?}");
+        assert!(!is_set(Flags(0xff).without(flag)), "{flag:?}");
+    }
+    let both = Flags::SYN.with(Flags::FIN);
+    assert!(both.intersects(Flags::FIN.with(Flags::RST)));
+    assert!(!both.contains(Flags::FIN.with(Flags::RST)));
+    assert!(!both.intersects(Flags::RST.with(Flags::ACK)));
+    assert!(!both.intersects(Flags::NONE) && both.contains(Flags::NONE));
+}

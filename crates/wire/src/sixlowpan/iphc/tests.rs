@@ -326,3 +326,42 @@ fn headers_that_cannot_be_expanded_return_their_error() {
         Err(Error::NoLinkAddress)
     );
 }
+
+/// RFC 8931 §5.1: a recoverable fragment announces the size of the compressed datagram.
+#[test]
+fn lengths_follow_from_the_size_of_the_compressed_datagram() {
+    let contexts = Contexts::with_prefix(PREFIX);
+    let payload = [0x55; 12];
+    let (src, dst) = (node(1), node(2));
+    let udp = UdpHeader::for_payload(&src, 0xf0b1, &dst, 0xf0b2, &payload).unwrap();
+    let ip = Ipv6Header {
+        payload_len: udp.length,
+        next_header: next_header::UDP,
+        ..tcp(src, dst)
+    };
+    let (bytes, _) = squeeze(&ip, Upper::Udp(&udp), &contexts);
+    let of = |bytes: &[u8], compressed_len| {
+        let mut out = [0; 100];
+        let done = decompress_of(
+            bytes,
+            LINK_SRC,
+            LINK_DST,
+            &contexts,
+            compressed_len,
+            &mut out,
+        )?;
+        Ok((done.consumed, out[..done.written].to_vec()))
+    };
+    // The headers have 10 bytes when compressed and 48 bytes when expanded; 12 bytes follow.
+    let (consumed, packet) = of(&bytes, 22).unwrap();
+    assert_eq!((consumed, packet.len()), (10, 48));
+    assert_eq!(Ipv6Header::parse_partial(&packet).unwrap().0, ip);
+    assert_eq!(packet[44..46], [0, 20]);
+    // The headers alone are 10 bytes, so a datagram of 9 bytes cannot hold them.
+    assert_eq!(of(&bytes, 10).unwrap().1[44..46], [0, 8]);
+    assert_eq!(of(&bytes, 9), Err(Error::Length));
+    // More bytes than the announced size.
+    let longer = [&bytes[..], &[0; 3]].concat();
+    assert_eq!(of(&longer, 12), Err(Error::Length));
+    assert_eq!(of(&longer, 13).unwrap().1[44..46], [0, 11]);
+}
