@@ -68,7 +68,7 @@ fn copy_bytes(from: &[u8], to: &mut [u8]) {
 
 #[cfg(test)]
 mod tests {
-    use super::{copy, copy_halves, move_within};
+    use super::{copy, copy_halves, differ_by_a_half, move_within};
 
     /// Tests the variant for small processors (`copy_halves`) at every alignment and length.
     #[test]
@@ -117,5 +117,20 @@ mod tests {
         assert_eq!((copy(&[1, 2, 3, 4], &mut to), to), (3, [1, 2, 3]));
         assert_eq!((copy(&[9], &mut to), to), (1, [9, 2, 3]));
         assert_eq!((copy(&[], &mut to), copy(&[7], &mut [])), (0, 0));
+    }
+
+    /// Only slices of 16 bytes or more at an odd number of halves from each other gain by
+    /// `copy_halves`.
+    #[test]
+    fn halves_are_used_if_words_do_not_line_up() {
+        let bytes = [0; 64];
+        for from in 0..8 {
+            for to in 0..8_usize {
+                let half_apart = to.abs_diff(from) % 4 == 2;
+                let differ = |len| differ_by_a_half(&bytes[from..from + len], &bytes[to..]);
+                assert_eq!(differ(16), half_apart, "{from} {to}");
+                assert!(!differ(15), "{from} {to}");
+            }
+        }
     }
 }

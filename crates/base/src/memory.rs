@@ -118,3 +118,38 @@ impl StaticKind for HostMemory {
         table
     }
 }
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use super::*;
+
+    /// What a node with memory of kind `M` can do: route, have a radio, UDP sockets, and fragments.
+    fn abilities<M: Memory>() -> [bool; 4] {
+        [M::ROUTES, M::HAS_RADIO, M::HAS_UDP, M::JOINS_FRAGMENTS]
+    }
+
+    #[test]
+    fn the_kind_of_memory_decides_which_code_is_compiled() {
+        assert_eq!(abilities::<StaticMemory>(), [true, true, true, false]);
+        assert_eq!(abilities::<LeafMemory>(), [false, true, true, false]);
+        assert_eq!(abilities::<HostMemory>(), [false, false, true, false]);
+        assert!(!bool::from(NeverForwards) && !bool::default());
+    }
+
+    #[test]
+    fn a_table_of_each_kind_is_the_slice_it_was_made_from() {
+        fn check<M: StaticKind>() {
+            let slice = std::boxed::Box::leak(std::boxed::Box::new([1_u32, 2, 3]));
+            let place = slice.as_ptr();
+            let mut table = M::table(slice);
+            table.as_mut()[1] = 7;
+            assert_eq!(table.as_ref(), [1, 7, 3]);
+            assert_eq!(table.as_ref().as_ptr(), place);
+        }
+        check::<StaticMemory>();
+        check::<LeafMemory>();
+        check::<HostMemory>();
+    }
+}

@@ -130,4 +130,32 @@ mod tests {
         assert_eq!(rng.below(1), 0);
         assert!(rng.below_u64(1 << 40) < 1 << 40);
     }
+
+    /// A product in the rejected range is drawn again: without this, of 3 * 2^30 results, those that
+    /// are a multiple of 3 would be twice as likely as the others.
+    #[test]
+    fn below_rejects_what_would_prefer_some_numbers() {
+        let mut rng = Rng::new(4);
+        let bound = 3 << 30;
+        let multiples = (0..30_000).filter(|_| rng.below(bound).is_multiple_of(3));
+        let multiples = multiples.count();
+        assert!((9_500..10_500).contains(&multiples), "{multiples}");
+    }
+
+    #[test]
+    fn bounds_over_32_bits_are_kept_and_filled() {
+        let mut rng = Rng::new(2);
+        let bound = 5 << 40;
+        let mut seen = [0_u32; 5];
+        for _ in 0..50_000 {
+            seen[(rng.below_u64(bound) >> 40) as usize] += 1;
+        }
+        for count in seen {
+            assert!((9_500..10_500).contains(&count), "{seen:?}");
+        }
+        let low_bits = |rng: &mut Rng| rng.below_u64(u64::MAX) as u32;
+        assert_ne!(low_bits(&mut rng), low_bits(&mut rng));
+        assert_eq!(rng.below_u64(0), 0);
+        assert_eq!(rng.below_u64(1), 0);
+    }
 }
