@@ -3,6 +3,7 @@
 
 mod bench;
 mod burst;
+mod cycled;
 mod ifs;
 mod random;
 mod receiving;

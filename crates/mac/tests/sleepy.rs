@@ -5,10 +5,11 @@ use crate::bench;
 use bench::*;
 use redpoll_base::Duration;
 use redpoll_mac::{
-    MacEvent, PENDING_MAX, RadioCaps, RadioResult, RadioWork, Rest, RxInfo, Service, TxStatus,
+    MacEvent, PENDING_MAX, RadioCaps, RadioIdentity, RadioResult, RadioWork, Rest, RxInfo, Service,
+    TxStatus,
 };
 use redpoll_wire::Cursor;
-use redpoll_wire::ieee802154::{DATA_REQUEST, FrameHeader, FrameType, imm_ack};
+use redpoll_wire::ieee802154::{Address, DATA_REQUEST, FrameHeader, FrameType, imm_ack};
 
 const LOADED: RadioResult = RadioResult::Loaded;
 
@@ -263,4 +264,80 @@ fn a_preempted_frame_continues_with_its_retries() {
     b.attempt(RadioResult::NoAck);
     assert_eq!(b.done_event(), Some((TxStatus::NoAck, 4)));
     assert_eq!(b.mac.counters().preempted, 1);
+}
+
+/// A packet that waits for a sleepy child keeps the ticket of its frame as a number.
+#[test]
+fn a_ticket_that_was_kept_as_a_number_names_the_same_frame() {
+    let mut b = Bench::new(config().with(|it| it.max_frame_retries = 3));
+    b.submit(PEER, b"first");
+    b.attempt(RadioResult::NoAck);
+    b.attempt(RadioResult::NoAck);
+    let bytes = b.buffer.to_vec();
+    let ticket = b.mac.preempt(b.now).expect("a retry delay");
+    let number = u16::from(ticket);
+    assert_eq!(number.to_be_bytes(), [bytes[2], 2]);
+    let resubmit = |b: &mut Bench, repeats| {
+        b.mac.frame_mut(PEER).unwrap()[..5].copy_from_slice(b"first");
+        let how = Service {
+            repeats: Some(repeats),
+            ..Service::default()
+        };
+        b.mac.submit(b.now, 5, how);
+    };
+    resubmit(&mut b, number.into());
+    b.attempt(RadioResult::NoAck);
+    b.attempt(RadioResult::NoAck);
+    assert_eq!(*b.buffer, bytes);
+    assert_eq!(b.done_event(), Some((TxStatus::NoAck, 4)));
+    // After the last attempt, the frame can be submitted again with a new count of attempts.
+    let last = b.mac.last_ticket();
+    resubmit(&mut b, last);
+    b.attempt(ACKED);
+    assert_eq!(*b.buffer, bytes);
+    assert_eq!(b.done_event(), Some((TxStatus::Delivered, 1)));
+}
+
+#[test]
+fn a_request_needs_a_parent_with_an_address() {
+    let mut b = Bench::new(config());
+    assert!(!b.mac.request_data(b.now, Address::Absent));
+    assert_eq!(b.mac.counters().data_requests, 0);
+    // The next frame is a data frame.
+    b.submit(PEER, b"x");
+    b.attempt(ACKED);
+    let (header, _) = FrameHeader::parse(&b.buffer).unwrap();
+    assert_eq!(header.frame_type, FrameType::Data);
+}
+
+/// IEEE 802.15.4-2015 §7.5.5: a data request goes to one coordinator, from a device with an address.
+#[test]
+fn requests_without_an_addressee_or_a_requester_are_malformed() {
+    let mut b = Bench::new(bare());
+    let request = |src: u16, dst: Address| {
+        let mut frame = data(Address::Short(src), dst, 1, &[DATA_REQUEST]);
+        frame[0] |= 0x03;
+        frame
+    };
+    for frame in [
+        request(2, Address::BROADCAST),
+        request(0xfffe, ME),
+        request(0xffff, ME),
+    ] {
+        assert_eq!(b.hear(&frame), None);
+        assert_eq!(b.mac.poll_event(), None);
+        assert_eq!(b.poll(), None, "no acknowledgment");
+    }
+    assert_eq!(b.mac.counters().rx_malformed, 3);
+    assert_eq!(b.hear(&request(0xfffd, ME)), None);
+    assert!(b.mac.poll_event().is_some());
+}
+
+#[test]
+fn a_radio_gets_the_addresses_of_its_mac() {
+    let config = config();
+    let identity = RadioIdentity::from(&config);
+    assert_eq!(identity.pan_id, PAN);
+    assert_eq!(identity.short, 1);
+    assert_eq!(identity.extended, [2, 0, 0, 0, 0, 0, 0, 1]);
 }
