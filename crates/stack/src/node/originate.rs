@@ -1,7 +1,7 @@
 //! Creates packets of this node other than TCP segments.
 
 use redpoll_base::{Instant, copy};
-use redpoll_wire::ipv6::Ipv6Header;
+use redpoll_wire::ipv6::{Ipv6Header, next_header};
 
 use super::Node;
 use super::groups::is_beyond_link;
@@ -40,7 +40,13 @@ impl<P: Profile> Node<P> {
         }
         let dst = &header.dst;
         // The node has no loopback interface, and so no route to itself.
-        if self.net.identity.is_own(dst) || !self.net.routing.has_route(now, dst) {
+        // A root that asked for all DAOs whenever a message of its own has no route would answer
+        // each DAO whose path is not complete yet by such a request.
+        let has_route = match header.next_header {
+            next_header::ICMPV6 => self.net.routing.next_hop(now, dst).is_some(),
+            _ => self.net.routing.seek_route(now, dst),
+        };
+        if self.net.identity.is_own(dst) || !has_route {
             return Err(Error::NoRoute);
         }
         let header = Ipv6Header {

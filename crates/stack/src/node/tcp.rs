@@ -85,7 +85,7 @@ impl<P: Profile> Node<P> {
         // RFC 9293 §3.9.1.1, MUST-46: no connection is opened to a group.
         let possible = !remote.addr.is_multicast()
             && !self.net.identity.is_own(&remote.addr)
-            && self.net.routing.has_route(now, &remote.addr);
+            && self.net.routing.seek_route(now, &remote.addr);
         let local = self.source_for(&remote.addr).filter(|_| possible);
         let addr = local.ok_or(Error::NoRoute)?;
         Ok(Endpoint { addr, port })

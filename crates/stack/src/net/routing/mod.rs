@@ -223,7 +223,7 @@ impl<P: Profile> Routing<P> {
 
     /// Returns whether a packet of this node to `dst` has a route. If not, the routing protocol
     /// learns that one is needed.
-    pub(crate) fn has_route(&mut self, now: Instant, dst: &Addr) -> bool {
+    pub(crate) fn seek_route(&mut self, now: Instant, dst: &Addr) -> bool {
         let has_route = self.next_hop(now, dst).is_some();
         if !has_route {
             self.on_unreachable(now, dst);
