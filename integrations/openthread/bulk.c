@@ -3,7 +3,10 @@
  *
  *     stack redpoll|tcplp|coap OWN_ADDRESS MSS SEND_BUFFER RECEIVE_BUFFER ACK_DELAY_MS
  *     bulk serve PORT
- *     bulk send ADDRESS PORT BYTES RETRY_MS */
+ *     bulk send ADDRESS PORT BYTES RETRY_MS
+ *     bulk hold          leaves the connections of this node open after their bytes
+ *     bulk more BYTES    sends more bytes over the held connection; with CoAP, in another request
+ *     bulk log           prints the number of bytes that have arrived after each arrival */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,15 +18,19 @@
 
 static const struct tcp *tcp;
 static uint16_t served_port;
+static bool is_held, is_logged;
+/* Bytes that have arrived on all incoming connections. */
+static uint64_t arrived;
 
-/* The outgoing transfer. */
-static struct {
+/* The outgoing transfers, one for each slot of the transport. */
+static struct outgoing {
     otIp6Address peer;
     uint16_t port;
     uint64_t total, offset;
-    uint64_t retry_us, retry_at;
+    uint64_t next; /* bytes of the next request */
+    uint64_t retry_us, retry_at; /* retry_at only in the state WAITING */
     enum { IDLE, OPEN, CLOSING, WAITING } state;
-} out = {.retry_at = REDPOLL_NEVER};
+} transfers[OUTGOING];
 
 static void report(enum redpoll_stream event, const otIp6Address *peer, uint16_t port,
                    const uint8_t *bytes, size_t len)
@@ -36,60 +43,76 @@ static uint8_t byte_at(uint64_t offset)
     return 0x40 | (uint8_t)((offset * 0x9e3779b97f4a7c15u) >> 58);
 }
 
-static void fail(const char *reason)
+static void fail(struct outgoing *out, const char *reason)
 {
-    report(REDPOLL_STREAM_FAILED, &out.peer, out.port, NULL, 0);
-    print_line("bulk: %s", reason);
-    out.state = WAITING;
-    out.retry_at = host->now_us(host->self) + out.retry_us;
+    report(REDPOLL_STREAM_FAILED, &out->peer, out->port, NULL, 0);
+    char address[OT_IP6_ADDRESS_STRING_SIZE];
+    otIp6AddressToString(&out->peer, address, sizeof address);
+    print_line("bulk: %s: %s", address, reason);
+    out->state = WAITING;
+    out->retry_at = host->now_us(host->self) + out->retry_us;
 }
 
-static void open(void)
+static void open(struct outgoing *out)
 {
-    out.offset = 0;
-    out.retry_at = REDPOLL_NEVER;
-    out.state = OPEN;
-    report(REDPOLL_STREAM_OPENED, &out.peer, out.port, NULL, 0);
-    if (tcp->connect(&out.peer, out.port) < 0)
-        fail("the connection could not be opened");
+    out->offset = 0;
+    out->state = OPEN;
+    report(REDPOLL_STREAM_OPENED, &out->peer, out->port, NULL, 0);
+    if (tcp->connect((int)(out - transfers), &out->peer, out->port) < 0)
+        fail(out, "the connection could not be opened");
 }
 
-void bulk_on_room(void)
+void bulk_on_room(int slot)
 {
-    while (out.state == OPEN && out.offset < out.total) {
+    struct outgoing *out = &transfers[slot];
+    while (out->state == OPEN && out->offset < out->total) {
         uint8_t chunk[CHUNK];
-        uint64_t left = out.total - out.offset;
+        uint64_t left = out->total - out->offset;
         size_t len = left < CHUNK ? (size_t)left : CHUNK;
         for (size_t i = 0; i < len; i++)
-            chunk[i] = byte_at(out.offset + i);
-        size_t sent = tcp->send(chunk, len);
+            chunk[i] = byte_at(out->offset + i);
+        size_t sent = tcp->send(slot, chunk, len);
         if (sent == 0)
             return;
-        report(REDPOLL_STREAM_SENT, &out.peer, out.port, chunk, sent);
-        out.offset += sent;
+        report(REDPOLL_STREAM_SENT, &out->peer, out->port, chunk, sent);
+        out->offset += sent;
     }
-    if (out.state == OPEN) {
-        out.state = CLOSING;
-        tcp->close();
+    if (out->state == OPEN && !is_held) {
+        out->state = CLOSING;
+        tcp->close(slot);
     }
 }
 
-void bulk_on_lost(const char *reason)
+void bulk_on_lost(int slot, const char *reason)
 {
-    if (out.state == OPEN || out.state == CLOSING)
-        fail(reason);
+    struct outgoing *out = &transfers[slot];
+    if (out->state == OPEN || out->state == CLOSING)
+        fail(out, reason);
 }
 
-void bulk_on_closed(void)
+static void open_next(struct outgoing *out)
 {
-    if (out.state == OPEN)
-        fail("the peer closed the connection early");
-    else if (out.state == CLOSING)
-        out.state = IDLE;
+    out->total = out->next;
+    out->next = 0;
+    open(out);
+}
+
+void bulk_on_closed(int slot)
+{
+    struct outgoing *out = &transfers[slot];
+    if (out->state == OPEN)
+        fail(out, "the peer closed the connection early");
+    else if (out->state == CLOSING)
+        out->state = IDLE;
+    if (out->state == IDLE && out->next > 0)
+        open_next(out);
 }
 
 void bulk_on_bytes(const otIp6Address *peer, const uint8_t *bytes, size_t len)
 {
+    arrived += len;
+    if (is_logged)
+        print_line("arrived: %llu", (unsigned long long)arrived);
     report(REDPOLL_STREAM_RECEIVED, peer, served_port, bytes, len);
 }
 
@@ -100,13 +123,18 @@ void bulk_on_end(const otIp6Address *peer)
 
 void bulk_serve(void)
 {
-    if (out.retry_at <= host->now_us(host->self))
-        open();
+    for (struct outgoing *out = transfers; out < transfers + OUTGOING; out++)
+        if (out->state == WAITING && out->retry_at <= host->now_us(host->self))
+            open(out);
 }
 
 uint64_t bulk_due(void)
 {
-    return out.retry_at;
+    uint64_t at = REDPOLL_NEVER;
+    for (struct outgoing *out = transfers; out < transfers + OUTGOING; out++)
+        if (out->state == WAITING && out->retry_at < at)
+            at = out->retry_at;
+    return at;
 }
 
 /* Reads a number up to `max`. */
@@ -145,26 +173,57 @@ static otError select_tcp(void *context, uint8_t count, char *args[])
     return OT_ERROR_INVALID_ARGS;
 }
 
+/* Sends more bytes by the transfer of slot 0: over its open connection, or with another request after
+ * the present one. */
+static otError send_more(uint64_t bytes)
+{
+    struct outgoing *out = &transfers[0];
+    if (out->port == 0)
+        return OT_ERROR_INVALID_STATE;
+    if (out->state == OPEN || out->state == WAITING) {
+        out->total += bytes;
+        bulk_on_room(0);
+        return OT_ERROR_NONE;
+    }
+    out->next += bytes;
+    if (out->state == IDLE)
+        open_next(out);
+    return OT_ERROR_NONE;
+}
+
 static otError bulk(void *context, uint8_t count, char *args[])
 {
+    struct outgoing *out = transfers;
     uint64_t port, bytes, retry_ms;
     (void)context;
+    if (count == 1 && strcmp(args[0], "hold") == 0) {
+        is_held = true;
+        return OT_ERROR_NONE;
+    }
+    if (count == 1 && strcmp(args[0], "log") == 0) {
+        is_logged = true;
+        return OT_ERROR_NONE;
+    }
     if (tcp == NULL)
         return OT_ERROR_INVALID_STATE;
     if (count == 2 && strcmp(args[0], "serve") == 0 && number(args[1], 65535, &port)) {
         served_port = (uint16_t)port;
         return tcp->serve(served_port) < 0 ? OT_ERROR_FAILED : OT_ERROR_NONE;
     }
+    if (count == 2 && strcmp(args[0], "more") == 0 && number(args[1], UINT32_MAX, &bytes))
+        return send_more(bytes);
+    while (out < transfers + OUTGOING && out->state != IDLE)
+        out++;
+    if (out == transfers + OUTGOING)
+        return OT_ERROR_BUSY;
     if (count != 5 || strcmp(args[0], "send") != 0 || !number(args[2], 65535, &port) ||
         !number(args[3], UINT64_MAX, &bytes) || !number(args[4], UINT32_MAX, &retry_ms) ||
-        otIp6AddressFromString(args[1], &out.peer) != OT_ERROR_NONE)
+        otIp6AddressFromString(args[1], &out->peer) != OT_ERROR_NONE)
         return OT_ERROR_INVALID_ARGS;
-    if (out.state != IDLE)
-        return OT_ERROR_BUSY;
-    out.port = (uint16_t)port;
-    out.total = bytes;
-    out.retry_us = retry_ms * 1000;
-    open();
+    out->port = (uint16_t)port;
+    out->total = bytes;
+    out->retry_us = retry_ms * 1000;
+    open(out);
     return OT_ERROR_NONE;
 }
 

@@ -14,6 +14,8 @@
 
 /* Incoming connections of a node at the same time. */
 #define INCOMING 4
+/* Outgoing connections of a node at the same time. */
+#define OUTGOING 8
 /* Largest buffer of a connection, for each direction. */
 #define BUFFER_MAX 16384
 
@@ -38,12 +40,12 @@ struct tcp {
     /* Called once, before the other functions. An int is 0, or negative on failure. */
     int (*begin)(const struct settings *settings);
     int (*serve)(uint16_t port);
-    /* Opens the node's one outgoing connection. */
-    int (*connect)(const otIp6Address *peer, uint16_t port);
+    /* Opens the outgoing connection `slot`, which is less than OUTGOING. */
+    int (*connect)(int slot, const otIp6Address *peer, uint16_t port);
     /* Returns the number of accepted bytes, 0 if the send buffer is full. */
-    size_t (*send)(const uint8_t *bytes, size_t len);
-    /* Closes the outgoing connection after the accepted bytes. */
-    void (*close)(void);
+    size_t (*send)(int slot, const uint8_t *bytes, size_t len);
+    /* Closes an outgoing connection after the accepted bytes. */
+    void (*close)(int slot);
 };
 
 extern const struct tcp redpoll_tcp, tcplp_tcp;
@@ -58,12 +60,12 @@ uint64_t redpoll_due(void);
 /* ---- Application ---- */
 
 void bulk_init(void);
-/* The outgoing connection is open or has room again. */
-void bulk_on_room(void);
-/* The outgoing connection failed. */
-void bulk_on_lost(const char *reason);
-/* The peer has closed the outgoing connection. */
-void bulk_on_closed(void);
+/* An outgoing connection is open or has room again. */
+void bulk_on_room(int slot);
+/* An outgoing connection failed. */
+void bulk_on_lost(int slot, const char *reason);
+/* The peer has closed an outgoing connection. */
+void bulk_on_closed(int slot);
 /* Bytes of an incoming connection from a peer. */
 void bulk_on_bytes(const otIp6Address *peer, const uint8_t *bytes, size_t len);
 /* The peer has ended its stream. */

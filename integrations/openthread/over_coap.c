@@ -13,40 +13,41 @@
 /* OpenThread does not pass the address of the sender with a block. */
 static const otIp6Address unknown;
 
-/* The block that OpenThread requests, while its hook runs. */
-static struct {
+/* The outgoing requests. */
+static struct request {
+    /* The block that OpenThread requests, while its hook runs. */
     uint8_t *bytes;
     size_t capacity, len;
-} block;
-static bool is_ended;
+    bool is_ended;
+} requests[OUTGOING];
 
 /* Bytes of the present incoming transfer. */
 static uint32_t received;
 
 static otError on_block_sent(void *context, uint8_t *to, uint32_t position, uint16_t *len, bool *more)
 {
-    (void)context;
+    struct request *request = context;
     (void)position;
-    block.bytes = to;
-    block.capacity = *len;
-    block.len = 0;
-    bulk_on_room();
-    *len = (uint16_t)block.len;
-    *more = !is_ended;
-    block.capacity = block.len = 0;
+    request->bytes = to;
+    request->capacity = *len;
+    request->len = 0;
+    bulk_on_room((int)(request - requests));
+    *len = (uint16_t)request->len;
+    *more = !request->is_ended;
+    request->capacity = request->len = 0;
     return OT_ERROR_NONE;
 }
 
 static void on_answer(void *context, otMessage *message, const otMessageInfo *info, otError result)
 {
-    (void)context;
+    int slot = (int)((struct request *)context - requests);
     (void)info;
     if (result != OT_ERROR_NONE)
-        bulk_on_lost(otThreadErrorToString(result));
+        bulk_on_lost(slot, otThreadErrorToString(result));
     else if (otCoapMessageGetCode(message) != OT_COAP_CODE_CHANGED)
-        bulk_on_lost("refused");
+        bulk_on_lost(slot, "refused");
     else
-        bulk_on_closed();
+        bulk_on_closed(slot);
 }
 
 static otError on_block(void *context, const uint8_t *bytes, uint32_t position, uint16_t len, bool more,
@@ -96,11 +97,11 @@ static int serve(uint16_t port)
     return 0;
 }
 
-static int connect(const otIp6Address *peer, uint16_t port)
+static int connect(int slot, const otIp6Address *peer, uint16_t port)
 {
     static bool is_started;
     otMessageInfo info = {.mPeerAddr = *peer, .mPeerPort = port};
-    is_ended = false;
+    requests[slot].is_ended = false;
     if (!is_started && otCoapStart(instance, OT_DEFAULT_COAP_PORT) != OT_ERROR_NONE)
         return -1;
     is_started = true;
@@ -112,25 +113,26 @@ static int connect(const otIp6Address *peer, uint16_t port)
     if (otCoapMessageAppendUriPathOptions(request, PATH) == OT_ERROR_NONE &&
         otCoapMessageAppendBlock1Option(request, 0, true, BLOCK) == OT_ERROR_NONE &&
         otCoapMessageSetPayloadMarker(request) == OT_ERROR_NONE &&
-        otCoapSendRequestBlockWise(instance, request, &info, on_answer, NULL, on_block_sent, NULL) ==
-            OT_ERROR_NONE)
+        otCoapSendRequestBlockWise(instance, request, &info, on_answer, &requests[slot], on_block_sent,
+                                   NULL) == OT_ERROR_NONE)
         return 0;
     otMessageFree(request);
     return -1;
 }
 
-static size_t send(const uint8_t *bytes, size_t len)
+static size_t send(int slot, const uint8_t *bytes, size_t len)
 {
-    size_t room = block.capacity - block.len;
+    struct request *request = &requests[slot];
+    size_t room = request->capacity - request->len;
     size_t taken = len < room ? len : room;
-    memcpy(block.bytes + block.len, bytes, taken);
-    block.len += taken;
+    memcpy(request->bytes + request->len, bytes, taken);
+    request->len += taken;
     return taken;
 }
 
-static void close(void)
+static void close(int slot)
 {
-    is_ended = true;
+    requests[slot].is_ended = true;
 }
 
 const struct tcp coap = {"coap", begin, serve, connect, send, close};

@@ -22,9 +22,13 @@
 static struct rp_ot_ip6 ip6;
 static struct rp_ot_poll poll;
 static uint64_t poll_at = REDPOLL_NEVER;
-static int client = -1, listener = -1, incoming[INCOMING];
+static int listener = -1, incoming[INCOMING];
 static otIp6Address peers[INCOMING];
-static enum { CLOSED, CONNECTING, CONNECTED } state;
+
+static struct client {
+    int fd; /* -1 in the state CLOSED */
+    enum { CLOSED, CONNECTING, CONNECTED } state;
+} clients[OUTGOING];
 
 static uint64_t now(void *context)
 {
@@ -68,8 +72,8 @@ static int begin(const struct settings *settings)
     config.send_buffer = settings->send_buffer;
     config.receive_buffer = settings->receive_buffer;
     config.ack_delay = settings->ack_delay;
-    config.connections = INCOMING + 1;
-    config.sockets = INCOMING + 2;
+    config.connections = INCOMING + OUTGOING;
+    config.sockets = INCOMING + OUTGOING + 1;
     if (RP_ABI_CHECK() < 0 || rp_sizeof_ip(&config, &len) < 0)
         return -1;
     /* malloc aligns to more than eight bytes. */
@@ -78,6 +82,8 @@ static int begin(const struct settings *settings)
         return -1;
     for (int i = 0; i < INCOMING; i++)
         incoming[i] = -1;
+    for (int i = 0; i < OUTGOING; i++)
+        clients[i].fd = -1;
     ip6.instance = instance;
     ip6.now = now;
     rp_ot_ip6_begin(&ip6);
@@ -93,65 +99,68 @@ static int serve(uint16_t port)
     return rp_listen(ip6.node, now(NULL), listener, INCOMING);
 }
 
-static void drop_client(void)
+static void drop_client(struct client *client)
 {
-    rp_close(ip6.node, now(NULL), client);
-    client = -1;
-    state = CLOSED;
+    rp_close(ip6.node, now(NULL), client->fd);
+    client->fd = -1;
+    client->state = CLOSED;
 }
 
-static int connect(const otIp6Address *peer, uint16_t port)
+static int connect(int slot, const otIp6Address *peer, uint16_t port)
 {
+    struct client *client = &clients[slot];
     struct rp_endpoint to = {.port = port};
     memcpy(to.address, peer->mFields.m8, sizeof to.address);
-    client = rp_socket(ip6.node, now(NULL), RP_SOCK_STREAM);
-    if (client < 0)
+    client->fd = rp_socket(ip6.node, now(NULL), RP_SOCK_STREAM);
+    if (client->fd < 0)
         return -1;
-    if (rp_connect(ip6.node, now(NULL), client, &to) != RP_EINPROGRESS) {
-        drop_client();
+    if (rp_connect(ip6.node, now(NULL), client->fd, &to) != RP_EINPROGRESS) {
+        drop_client(client);
         return -1;
     }
-    state = CONNECTING;
+    client->state = CONNECTING;
     return 0;
 }
 
-static size_t send(const uint8_t *bytes, size_t len)
+static size_t send(int slot, const uint8_t *bytes, size_t len)
 {
-    int sent = state == CONNECTED ? rp_send(ip6.node, now(NULL), client, bytes, len) : 0;
+    struct client *client = &clients[slot];
+    int sent = client->state == CONNECTED ? rp_send(ip6.node, now(NULL), client->fd, bytes, len) : 0;
     return sent > 0 ? (size_t)sent : 0;
 }
 
-static void close(void)
+static void close(int slot)
 {
-    rp_shutdown(ip6.node, now(NULL), client, RP_SHUT_WR);
+    rp_shutdown(ip6.node, now(NULL), clients[slot].fd, RP_SHUT_WR);
 }
 
-/* Handles the events of the outgoing connection. */
-static void serve_client(void)
+/* Handles the events of an outgoing connection. */
+static void serve_client(int slot)
 {
+    struct client *client = &clients[slot];
     uint8_t ignored[64];
-    struct rp_pollfd ready = {.fd = client, .events = RP_POLLOUT | RP_POLLIN};
-    if (client < 0 || rp_poll(ip6.node, now(NULL), &ready, 1) <= 0)
+    struct rp_pollfd ready = {.fd = client->fd, .events = RP_POLLOUT | RP_POLLIN};
+    if (client->fd < 0 || rp_poll(ip6.node, now(NULL), &ready, 1) <= 0)
         return;
     int error = 0;
-    rp_getsockopt(ip6.node, now(NULL), client, RP_SOL_SOCKET, RP_SO_ERROR, &error);
+    rp_getsockopt(ip6.node, now(NULL), client->fd, RP_SOL_SOCKET, RP_SO_ERROR, &error);
     if (error != 0) {
-        drop_client();
-        bulk_on_lost(rp_strerror(-error));
+        drop_client(client);
+        bulk_on_lost(slot, rp_strerror(-error));
         return;
     }
-    if (state == CONNECTING && (ready.revents & RP_POLLOUT))
-        state = CONNECTED;
-    if (state != CONNECTED)
+    if (client->state == CONNECTING && (ready.revents & RP_POLLOUT))
+        client->state = CONNECTED;
+    if (client->state != CONNECTED)
         return;
-    bulk_on_room();
-    int len = rp_recv(ip6.node, now(NULL), client, ignored, sizeof ignored, 0);
+    bulk_on_room(slot);
+    int len = rp_recv(ip6.node, now(NULL), client->fd, ignored, sizeof ignored, 0);
     if (len == 0) {
-        drop_client();
-        bulk_on_closed();
+        drop_client(client);
+        bulk_on_closed(slot);
     } else if (len < 0 && len != RP_EAGAIN) {
-        drop_client();
-        bulk_on_lost(rp_strerror(len));
+        drop_client(client);
+        bulk_on_lost(slot, rp_strerror(len));
     }
 }
 
@@ -203,7 +212,8 @@ bool redpoll_serve(void)
     while (rp_poll_event(ip6.node) > 0) {
         is_any = true;
     }
-    serve_client();
+    for (int slot = 0; slot < OUTGOING; slot++)
+        serve_client(slot);
     while (listener >= 0 && accept_one()) {
         is_any = true;
     }

@@ -5,9 +5,12 @@
 //! and links. The runs need OpenThread as a module (`make thread`).
 
 mod awake;
+mod fleet;
 mod hops;
+mod lock;
 mod probes;
 mod read;
+mod router;
 mod scenes;
 mod sleepy;
 
@@ -65,6 +68,11 @@ const TERMS: &[(&str, &str)] = &[
          the first byte.",
     ),
     (
+        "longest pause",
+        "Longest time without an arrival at the receiver between the first and the last byte; up to \
+         0.1 s too long, because the run is sampled every 0.1 s.",
+    ),
+    (
         "charge",
         "Charge that the leaf's radio uses from the beginning of the transfer until the last byte \
          has arrived, per kilobyte.",
@@ -87,5 +95,11 @@ fn figures() -> Vec<Figure> {
         awake::med(),
     ];
     figures.extend(sleepy::figures());
+    figures.extend([
+        fleet::figure(),
+        router::figure(),
+        lock::figure(0),
+        lock::figure(10),
+    ]);
     figures
 }
