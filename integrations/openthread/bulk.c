@@ -83,6 +83,11 @@ void bulk_on_room(int slot)
     }
 }
 
+uint64_t bulk_total(int slot)
+{
+    return transfers[slot].total;
+}
+
 void bulk_on_lost(int slot, const char *reason)
 {
     struct outgoing *out = &transfers[slot];

@@ -62,6 +62,8 @@ uint64_t redpoll_due(void);
 void bulk_init(void);
 /* An outgoing connection is open or has room again. */
 void bulk_on_room(int slot);
+/* Returns the number of bytes of an outgoing transfer. */
+uint64_t bulk_total(int slot);
 /* An outgoing connection failed. */
 void bulk_on_lost(int slot, const char *reason);
 /* The peer has closed an outgoing connection. */

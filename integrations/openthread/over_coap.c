@@ -9,6 +9,7 @@
 
 #define PATH "image"
 #define BLOCK OT_COAP_OPTION_BLOCK_SZX_1024
+#define BLOCK_LEN 1024
 
 /* OpenThread does not pass the address of the sender with a block. */
 static const otIp6Address unknown;
@@ -101,6 +102,7 @@ static int connect(int slot, const otIp6Address *peer, uint16_t port)
 {
     static bool is_started;
     otMessageInfo info = {.mPeerAddr = *peer, .mPeerPort = port};
+    bool has_more = bulk_total(slot) > BLOCK_LEN;
     requests[slot].is_ended = false;
     if (!is_started && otCoapStart(instance, OT_DEFAULT_COAP_PORT) != OT_ERROR_NONE)
         return -1;
@@ -111,7 +113,7 @@ static int connect(int slot, const otIp6Address *peer, uint16_t port)
     otCoapMessageInit(request, OT_COAP_TYPE_CONFIRMABLE, OT_COAP_CODE_PUT);
     otCoapMessageGenerateToken(request, OT_COAP_DEFAULT_TOKEN_LENGTH);
     if (otCoapMessageAppendUriPathOptions(request, PATH) == OT_ERROR_NONE &&
-        otCoapMessageAppendBlock1Option(request, 0, true, BLOCK) == OT_ERROR_NONE &&
+        otCoapMessageAppendBlock1Option(request, 0, has_more, BLOCK) == OT_ERROR_NONE &&
         otCoapMessageSetPayloadMarker(request) == OT_ERROR_NONE &&
         otCoapSendRequestBlockWise(instance, request, &info, on_answer, &requests[slot], on_block_sent,
                                    NULL) == OT_ERROR_NONE)
