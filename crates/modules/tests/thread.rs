@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use redpoll_base::Instant;
-use redpoll_experiments::{Guests, Outcome, Results, X, conduct, jobs, select};
+use redpoll_experiments::{Case, Guests, Outcome, Results, Row, X, conduct, jobs, select};
 use redpoll_sim::foreign::ForeignSpec;
 use redpoll_sim::{PrintedLine, Scenario, World, WorldOptions};
 
@@ -20,7 +20,7 @@ fn main() -> ExitCode {
     let module = std::env::var_os("REDPOLL_THREAD").map(PathBuf::from);
     let is_there = module.as_ref().is_some_and(|it| it.is_file());
     let file = module.unwrap_or_default();
-    let tests: [(&str, Test); 11] = [
+    let tests: [(&str, Test); 13] = [
         ("a_line_has_a_leader_routers_and_children", line),
         ("a_sleepy_child_polls_for_its_packets", sleepy),
         ("an_end_device_gets_answers", end_device),
@@ -29,6 +29,11 @@ fn main() -> ExitCode {
         ("both_tcps_transfer_streams_over_hops", both_tcps),
         ("goodput_of_both_tcps_over_hops", goodput),
         ("children_receive_over_all_transports", children),
+        (
+            "commands_reach_a_sleepy_device_over_all_transports",
+            commands,
+        ),
+        ("eight_devices_and_a_lost_router_in_the_study", meshes),
         ("the_study_compares_the_transports", study),
         ("tcplp_transfers_a_stream_over_two_hops", tcp),
         ("routers_with_sleepy_children_form_a_partition", many),
@@ -365,14 +370,86 @@ fn children(file: &Path) {
 
 /// A short form of the study: 100,000 bytes over one hop with each transport and one seed.
 fn study(file: &Path) {
+    let is_one_hop = |case: &Case| case.scene().name == "thread-1-ftd";
+    let rows = figure(file, "hops", 5, is_one_hop, |x| *x == X::Number(1.0));
+    assert_eq!(rows.len(), 15);
+    for row in &rows {
+        let (least, most) = match row.metric {
+            "goodput" => (20.0, 250.0),
+            "complete transfers" => (1.0, 1.0),
+            _ => (0.0, 0.0),
+        };
+        let value = row.value.unwrap();
+        assert!(value >= least && value <= most, "{row:?}");
+    }
+}
+
+/// The study's figures with several paths and several receivers, without additional loss: each
+/// transfer completes, and only CoAP may begin one again.
+fn meshes(file: &Path) {
+    let is_lossless = |case: &Case| !case.changes().iter().any(|(key, _)| key.contains("loss"));
+    for name in ["fleet", "router-lost"] {
+        let rows = figure(file, name, 5, is_lossless, |x| *x == X::Number(0.0));
+        assert_eq!(rows.len(), 20);
+        for row in &rows {
+            let (least, most) = match row.metric {
+                "complete transfers" => (1.0, 1.0),
+                "aborts" if row.series == "CoAP" => (0.0, 1_000.0),
+                "aborts" => (0.0, 0.0),
+                // Eight equal transfers have at least 1/8.
+                "Jain's index" => (0.125, 1.0),
+                // The lost router interrupts each transfer.
+                "longest pause" => (2.0, 60.0),
+                _ => (60.0, 1_000.0),
+            };
+            let value = row.value.unwrap();
+            assert!(value >= least && value <= most, "{row:?}");
+        }
+    }
+}
+
+/// Commands to a sleepy device that polls every second arrive with the next poll, over each
+/// transport.
+fn commands(file: &Path) {
+    let has_period = |case: &Case| {
+        let mut changes = case.changes().iter();
+        changes.any(|(key, value)| key == "thread.poll_period" && value == "1000 ms")
+    };
+    let rows = figure(file, "lock", 4, has_period, |x| *x == X::Number(1_000.0));
+    let rows = rows
+        .iter()
+        .filter(|row| row.series != "TCPlp, best settings");
+    for row in rows.clone() {
+        let (least, most) = match row.metric {
+            "median latency" => (350.0, 650.0),
+            "95th percentile of latency" => (800.0, 1_100.0),
+            "idle charge" => (100.0, 400.0),
+            _ => (0.0, 0.0),
+        };
+        let value = row.value.unwrap();
+        assert!(value >= least && value <= most, "{row:?}");
+    }
+    assert_eq!(rows.count(), 16);
+}
+
+/// Runs the `count` cases of a figure of the study that `keep` selects, with one seed. Prints and
+/// returns the rows at the positions that `at` selects.
+fn figure(
+    file: &Path,
+    name: &str,
+    count: usize,
+    keep: impl Fn(&Case) -> bool,
+    at: impl Fn(&X) -> bool,
+) -> Vec<Row> {
     let study = redpoll_studies::find("thread").unwrap();
-    let figures = select(study.load().unwrap(), &["hops".to_owned()]).unwrap();
-    let results = std::env::temp_dir().join(format!("redpoll-{}.sqlite", std::process::id()));
+    let figures = select(study.load().unwrap(), &[name.to_owned()]).unwrap();
+    let results = format!("redpoll-{}-{name}.sqlite", std::process::id());
+    let results = std::env::temp_dir().join(results);
     let _ = std::fs::remove_file(&results);
     let stored = Results::open(&results, "sources").unwrap();
     let mut jobs = jobs(&figures, 1, &stored).unwrap();
-    jobs.retain(|job| job.case.scene().name == "thread-1-ftd");
-    assert_eq!(jobs.len(), 5);
+    jobs.retain(|job| keep(&job.case));
+    assert_eq!(jobs.len(), count, "{name}");
     let module = file.to_owned();
     let guests = Guests::new(move |spec: &ForeignSpec<'_>| {
         let module = &module;
@@ -384,24 +461,17 @@ fn study(file: &Path) {
     let outcome = conduct(&jobs, 2, &stored, &mut |_, _| true).unwrap();
     assert_eq!(outcome, Outcome::Complete);
     let rows = figures[0].rows(study.name, &stored, 1).unwrap();
-    let over_one_hop = rows.iter().filter(|row| row.x == X::Number(1.0));
-    for row in over_one_hop.clone() {
+    let rows: Vec<Row> = rows.into_iter().filter(|row| at(&row.x)).collect();
+    for row in &rows {
         println!(
-            "{}: {} {:?} {}",
+            "{name}: {}: {} {:?} {}",
             row.series, row.metric, row.value, row.unit
         );
-        let (least, most) = match row.metric {
-            "goodput" => (20.0, 250.0),
-            "complete transfers" => (1.0, 1.0),
-            _ => (0.0, 0.0),
-        };
-        let value = row.value.unwrap();
-        assert!(value >= least && value <= most, "{row:?}");
         assert_eq!(row.violation, None, "{row:?}");
     }
-    assert_eq!(over_one_hop.count(), 15);
     drop(stored);
     std::fs::remove_file(&results).unwrap();
+    rows
 }
 
 /// With 32 routers and 64 sleepy children, all nodes form one partition. Each child sends an echo
