@@ -18,7 +18,7 @@ pub const PAUSE: Metric = Metric::new("longest pause", "s");
 pub const LAST: Metric = Metric::new("time until the last device has the image", "s");
 /// Jain's index of the goodputs of all devices.
 pub const JAIN: Metric = Metric::new("Jain's index", "");
-pub const FLEET_ABORTS: Metric = Metric::new("aborts", "of 8 transfers");
+pub const FLEET_ABORTS: Metric = Metric::new("aborts", "per run");
 /// Latency of a command from writing until its last byte arrived.
 pub const MEDIAN: Metric = Metric::new("median latency", "ms");
 pub const LATE: Metric = Metric::new("95th percentile of latency", "ms");
