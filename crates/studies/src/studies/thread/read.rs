@@ -96,9 +96,10 @@ pub fn jain(found: &FleetFound) -> Reading {
     let goodputs: Vec<f64> = found.times_s.iter().map(goodput).collect();
     let sum: f64 = goodputs.iter().sum();
     let squares: f64 = goodputs.iter().map(|it| it * it).sum();
-    match squares > 0.0 {
-        true => Ok(sum * sum / (goodputs.len() as f64 * squares)),
-        false => Err(Gap::Nothing),
+    if squares > 0.0 {
+        Ok(sum * sum / (goodputs.len() as f64 * squares))
+    } else {
+        Err(Gap::Nothing)
     }
 }
 

@@ -292,9 +292,10 @@ transmission_range = "50 m"
     let pings = format!("console = [{}]\n", pings.join(", "));
     text += &format!("\n[nodes.node-1]\nkind = \"openthread\"\n{pings}");
     for node in FLEET {
-        let role = match FLEET_ENDS.contains(&node) {
-            true => Leaf::Med.keys(),
-            false => Leaf::Ftd.keys(),
+        let role = if FLEET_ENDS.contains(&node) {
+            Leaf::Med.keys()
+        } else {
+            Leaf::Ftd.keys()
         };
         text += &format!("\n[nodes.node-{node}]\nkind = \"openthread\"\n{LATER}{role}");
     }
@@ -373,12 +374,12 @@ start = "{BEGIN_S} s"
 /// Returns the commands to a sleepy lock that polls every `poll_ms` milliseconds, with `lost` percent
 /// of all frames lost.
 pub fn to_lock(by: By, poll_ms: u32, lost: u32) -> Case {
-    let is_held = by != By::Coap;
+    let (name, is_held) = match by {
+        By::Coap => ("thread-lock-coap", false),
+        _ => ("thread-lock", true),
+    };
     let scene = Scene {
-        name: match is_held {
-            true => "thread-lock".into(),
-            false => "thread-lock-coap".into(),
-        },
+        name: name.into(),
         text: lock(is_held),
     };
     with_loss(by.polls(by.of(Case::new(scene)), poll_ms), lost)
