@@ -125,7 +125,7 @@ mod tests {
 
     use super::*;
 
-    /// What a node with memory of kind `M` can do: route, have a radio, UDP sockets, and fragments.
+    /// Returns the abilities of a node with memory `M`: routes, a radio, UDP sockets, fragments.
     fn abilities<M: Memory>() -> [bool; 4] {
         [M::ROUTES, M::HAS_RADIO, M::HAS_UDP, M::JOINS_FRAGMENTS]
     }
