@@ -178,8 +178,8 @@ static otError select_tcp(void *context, uint8_t count, char *args[])
     return OT_ERROR_INVALID_ARGS;
 }
 
-/* Sends more bytes by the transfer of slot 0: over its open connection, or with another request after
- * the present one. */
+/* Sends more bytes by the transfer of slot 0: over its open connection, or with another request
+ * after the present one. */
 static otError send_more(uint64_t bytes)
 {
     struct outgoing *out = &transfers[0];

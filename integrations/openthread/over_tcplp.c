@@ -190,7 +190,8 @@ static size_t send(int slot, const uint8_t *bytes, size_t len)
     struct client *client = &clients[slot];
     size_t written = 0;
     if (client->is_connected)
-        otTcpCircularSendBufferWrite(&client->connection.endpoint, &client->buffer, bytes, len, &written, 0);
+        otTcpCircularSendBufferWrite(&client->connection.endpoint, &client->buffer, bytes, len,
+                                     &written, 0);
     return written;
 }
 

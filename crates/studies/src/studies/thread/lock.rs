@@ -51,7 +51,8 @@ pub fn figure(lost: u32) -> Figure {
     figure
 }
 
-/// Adds the verdicts. `times` and `charges` have the rows of TCPlp as shipped, then those of Redpoll.
+/// Adds the verdicts. `times` and `charges` have the rows of TCPlp as shipped, then those of
+/// Redpoll.
 fn judge(figure: &mut Figure, times: &[Handle], charges: &[Handle], failures: &[Handle]) {
     let largest = |all: &[f64]| {
         let (tcplp, redpoll) = all.split_at(PERIODS.len());

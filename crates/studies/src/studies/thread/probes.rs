@@ -193,8 +193,8 @@ pub struct Lock;
 
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct LockFound {
-    /// Times from writing each command until its last byte arrived, in milliseconds and in ascending
-    /// order. Empty if a connection failed or a command is missing.
+    /// Times from writing each command until its last byte arrived, in milliseconds and in
+    /// ascending order. Empty if a connection failed or a command is missing.
     pub latencies_ms: Vec<u64>,
     /// Charge of the lock's radio in the time without commands, in mC.
     pub idle_mc: f64,

@@ -1,8 +1,8 @@
 //! Nodes, links and apps, which are the same for all transports.
 //!
-//! The nodes form a line in which only neighbours hear each other, a ring with two paths, or a grid.
-//! Node 1 sends to the last node, and in the grid to all others. OpenThread's settings are its
-//! defaults.
+//! The nodes form a line in which only neighbours hear each other, a ring with two paths, or a
+//! grid. Node 1 sends to the last node, and in the grid to all others. OpenThread's settings are
+//! its defaults.
 //!
 //! In trial runs, windows of four segments of 1,200 bytes and acknowledgements delayed by up to 450
 //! ms were the best of twelve settings for Redpoll.
@@ -280,7 +280,7 @@ transmission_range = "50 m"
             fleet_flow(node)
         );
     }
-    // Node 1 resolves all addresses before the transfers, in two rounds because a query may be lost.
+    // Node 1 resolves all addresses before the transfers, twice because a query may be lost.
     let rounds = [200, 250].into_iter();
     let pings = rounds.flat_map(|from| {
         FLEET.map(move |node| {
@@ -321,12 +321,12 @@ const FIRST_COMMAND_MS: u64 = 1_000_000;
 const LOCK_END_S: u64 = 2_600;
 
 /// Returns the time at which the application writes the measured command `index`, in milliseconds.
-/// The pauses between commands are 10 to 20 s, so that the polls do not keep pace with the commands.
+/// The pauses between commands are 10 to 20 s, so that commands come at all phases of the polls.
 pub fn command_ms(index: u64) -> u64 {
     FIRST_COMMAND_MS + 15_000 * index + 1_789 * index % 5_000
 }
 
-/// Number of nodes between which commands travel: two hops.
+/// Number of nodes in the line to the lock, which has two hops.
 const LOCK_NODES: u32 = 3;
 
 /// Returns the line in which node 1 sends commands to the last node, a sleepy lock. A connection
@@ -371,8 +371,8 @@ start = "{BEGIN_S} s"
     text
 }
 
-/// Returns the commands to a sleepy lock that polls every `poll_ms` milliseconds, with `lost` percent
-/// of all frames lost.
+/// Returns the commands to a sleepy lock that polls every `poll_ms` milliseconds, with `lost`
+/// percent of all frames lost.
 pub fn to_lock(by: By, poll_ms: u32, lost: u32) -> Case {
     let (name, is_held) = match by {
         By::Coap => ("thread-lock-coap", false),
