@@ -21,6 +21,7 @@ pub const CPU: Metric = Metric::new("CPU duty cycle", "%");
 pub const RELIABILITY: Metric = Metric::new("reliability", "%");
 /// Jain's index of the flows' goodput: 1 if all are equal.
 pub const JAIN: Metric = Metric::new("Jain's index", "");
+pub const RATIO: Metric = Metric::new("ratio", "");
 
 pub fn goodput(run: &Run) -> Reading {
     run.flow("bulk", "/goodput_kbps")

@@ -9,7 +9,7 @@ use super::read::{
 use super::scenes::{
     HEAVY, LIGHT, NODES, TCP_DOWN, TCP_UP, Traffic, UDP_DOWN, UDP_UP, case, case_over,
 };
-use crate::vocabulary::read::{JAIN, fairness};
+use crate::vocabulary::read::{JAIN, RATIO, fairness};
 use redpoll_experiments::{
     At, Case, Figure, Handle, LinksError, MeasuredLinks, Metric, Reading, Run, mean, numbers,
 };
@@ -102,7 +102,6 @@ fn findings(figure: &mut Figure, x: &'static str, case: &dyn Fn(Traffic, u32) ->
         rtt,
     );
 
-    let ratio = Metric::new("ratio", "");
     let difference = Metric::new("difference", "");
     let [udp_up, udp_down, tcp_up, tcp_down, ours_up, ours_down] = much[..] else {
         unreachable!("six kinds of traffic were read");
@@ -131,7 +130,7 @@ fn findings(figure: &mut Figure, x: &'static str, case: &dyn Fn(Traffic, u32) ->
             udp_down,
         ),
     ] {
-        figure.made(At::new(name, x), ratio, [over, under], |[over, under]| {
+        figure.made(At::new(name, x), RATIO, [over, under], |[over, under]| {
             over / under
         });
     }

@@ -6,7 +6,9 @@
 //! `beyond` is the same scenario with Redpoll's own defaults.
 
 mod bound;
+mod buffer_size;
 mod day;
+mod earlier_stacks;
 mod exchange;
 mod features;
 mod flows;
@@ -20,6 +22,7 @@ mod power;
 mod processor;
 mod retry_delay;
 mod scenes;
+mod segment_size;
 mod sensors;
 mod techniques;
 mod web;
@@ -91,12 +94,12 @@ fn figures() -> Vec<Figure> {
         techniques::table_1(),
         memory::table_3(),
         headers::table_5(),
-        goodput::figure_3a(),
-        goodput::figure_3b(),
+        segment_size::figure_3a(),
+        buffer_size::figure_3b(),
         exchange::figure_4a(),
         goodput::figure_4b(),
         goodput::section_6_3(),
-        goodput::table_6(),
+        earlier_stacks::table_6(),
         retry_delay::figure_5a(),
         retry_delay::figure_5b(),
         retry_delay::figure_5c(),
