@@ -1,148 +1,18 @@
 //! Declaration of a figure. Some rows are read from runs. Other rows are computed from rows, which
 //! they refer to by [`Handle`].
 
+mod axis;
+mod declared;
+
 use std::fmt;
 
-use serde::Serialize;
-
 use crate::case::{Case, Probed};
-use crate::criteria::{Band, Judgement, Purpose};
+use crate::criteria::{Band, Purpose};
 use crate::probe::Probe;
 use crate::run::{Reading, Run};
-
-/// A position on the x axis.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-#[serde(untagged)]
-pub enum X {
-    Number(f64),
-    Name(&'static str),
-    /// No position: the row concerns the whole figure.
-    None,
-}
-
-/// The place of a row in its figure.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct At<S, P> {
-    pub series: S,
-    /// Position on the x axis.
-    pub x: P,
-}
-
-impl<S, P> At<S, P> {
-    pub fn new(series: S, x: P) -> At<S, P> {
-        At { series, x }
-    }
-}
-
-impl fmt::Display for X {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            X::Number(x) => f.pad(&x.to_string()),
-            X::Name(x) => f.pad(x),
-            X::None => f.pad(""),
-        }
-    }
-}
-
-impl From<f64> for X {
-    fn from(x: f64) -> X {
-        X::Number(x)
-    }
-}
-
-impl From<u32> for X {
-    fn from(x: u32) -> X {
-        X::Number(x.into())
-    }
-}
-
-impl From<&'static str> for X {
-    fn from(x: &'static str) -> X {
-        X::Name(x)
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Metric {
-    pub(crate) name: &'static str,
-    pub(crate) unit: &'static str,
-}
-
-impl Metric {
-    /// Returns a quantity with its unit, which is empty for pure numbers. Panics if the name is
-    /// empty, or begins or ends with a blank. In a constant, the panic is a compiler error.
-    pub const fn new(name: &'static str, unit: &'static str) -> Metric {
-        let bytes = name.as_bytes();
-        assert!(!bytes.is_empty(), "the name of a metric must not be empty");
-        assert!(
-            bytes[0] != b' ' && bytes[bytes.len() - 1] != b' ',
-            "the name of a metric must not begin or end with a blank"
-        );
-        Metric { name, unit }
-    }
-}
-
-/// A reference to a declared row, for the declaration of rows that are computed from it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Handle {
-    figure: &'static str,
-    pub(crate) index: usize,
-}
-
-/// The rows of one series and one metric along the x axis.
-#[derive(Clone, Debug)]
-pub struct Line {
-    name: String,
-    rows: Vec<(X, Handle)>,
-}
-
-impl Line {
-    /// Returns the row at `x`. Panics if the line has no such row, which is a mistake of the study.
-    pub fn at(&self, x: impl Into<X>) -> Handle {
-        let x = x.into();
-        match self.rows.iter().find(|(it, _)| *it == x) {
-            Some((_, handle)) => *handle,
-            None => panic!("{} has no row at {x:?}", self.name),
-        }
-    }
-
-    pub fn all(&self) -> Vec<Handle> {
-        self.rows.iter().map(|(_, handle)| *handle).collect()
-    }
-
-    pub fn some<T: Into<X>>(&self, xs: impl IntoIterator<Item = T>) -> Vec<Handle> {
-        xs.into_iter().map(|x| self.at(x)).collect()
-    }
-}
-
-type Read = Box<dyn Fn(&Run) -> Reading>;
-type Make = Box<dyn Fn(&[f64]) -> f64>;
-
-pub(crate) enum Origin {
-    Runs(Box<Case>, Read),
-    Rows(Vec<usize>, Make),
-    Known(f64),
-}
-
-pub(crate) struct Declared {
-    pub series: String,
-    pub x: X,
-    pub metric: Metric,
-    pub origin: Origin,
-    pub paper: Option<f64>,
-    /// Row name in `criteria.toml`, without the figure's name.
-    pub id: Option<String>,
-    /// Entry in `criteria.toml`.
-    pub judgement: Option<Judgement>,
-    pub note: String,
-    /// Reason why the criterion does not hold, and the rows that show this reason.
-    pub cause: Option<(String, Vec<usize>)>,
-    pub is_aside: bool,
-    /// Rows with the ends of the row's error bar; `None` if the bar shows the spread of the seeds.
-    pub bar: Option<(usize, usize)>,
-    /// Whether the row is an end of another row's error bar.
-    pub is_bar: bool,
-}
+pub use axis::{At, Metric, X};
+pub(crate) use declared::{Declared, Origin};
+pub use declared::{Entry, Handle, Line};
 
 /// A shaded range of the x axis.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -450,53 +320,5 @@ impl Figure {
             Origin::Runs(case, _) => Some(&**case),
             _ => None,
         })
-    }
-}
-
-/// A declared row, for further settings.
-pub struct Entry<'a> {
-    figure: &'a mut Figure,
-    index: usize,
-}
-
-impl Entry<'_> {
-    fn row(&mut self) -> &mut Declared {
-        &mut self.figure.rows[self.index]
-    }
-
-    pub fn paper(mut self, value: f64) -> Self {
-        self.row().paper = Some(value);
-        self
-    }
-
-    /// Sets the row's name in `criteria.toml`, without the figure's name and the slash.
-    pub fn judged(mut self, id: impl Into<String>) -> Self {
-        self.row().id = Some(id.into());
-        self
-    }
-
-    pub fn note(mut self, note: impl Into<String>) -> Self {
-        self.row().note = note.into();
-        self
-    }
-
-    /// Sets the reason why the criterion does not hold, and the rows that show this reason.
-    pub fn cause(mut self, text: impl Into<String>, shown_by: &[Handle]) -> Self {
-        let rows = shown_by.iter().map(|it| self.figure.index(*it)).collect();
-        self.row().cause = Some((text.into(), rows));
-        self
-    }
-
-    /// Marks the row as a side experiment, which the page collapses.
-    pub fn aside(mut self) -> Self {
-        self.row().is_aside = true;
-        self
-    }
-
-    pub fn handle(self) -> Handle {
-        Handle {
-            figure: self.figure.name,
-            index: self.index,
-        }
     }
 }
