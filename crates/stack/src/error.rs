@@ -70,4 +70,28 @@ mod tests {
         assert_eq!(source(thaw), Some(spent));
         assert_eq!(source(Error::NoRoute), None);
     }
+
+    #[test]
+    fn each_error_has_its_own_text() {
+        let texts = [
+            (Error::UnknownHandle, "the socket handle is not valid"),
+            (Error::NoSlot, "no free socket slot"),
+            (Error::PortInUse, "the port is in use"),
+            (Error::NoRoute, "no route to the destination"),
+            (Error::TooLong, "the data do not fit into one datagram"),
+            (Error::WouldBlock, "the call would block"),
+            (Error::NotConnected, "the connection is not open"),
+            (
+                Error::Failed(redpoll_tcp::Error::TimedOut),
+                "the connection failed",
+            ),
+            (
+                Error::Thaw(redpoll_tcp::ThawError::Spent),
+                "the frozen connection cannot be restored",
+            ),
+        ];
+        for (error, text) in texts {
+            assert_eq!(error.to_string(), text);
+        }
+    }
 }

@@ -103,6 +103,16 @@ pub fn assisted_node<A: Assist>(
     Node::with_parts(config, memory, rng, with_assistant(assist))
 }
 
+/// Returns a node of another profile, with short address 1.
+#[allow(dead_code)]
+pub fn node_of<P>(with: Parts<P>) -> Node<P>
+where
+    P: Profile<Memory = HeapMemory, Algorithms = Standard>,
+{
+    let (config, memory) = parts(1, 600, |_| {});
+    Node::with_parts(config, memory, Rng::stream(42, 1), with)
+}
+
 #[allow(dead_code)]
 pub fn node_with_memory(adapt: impl FnOnce(&mut NodeMemory<HeapMemory>)) -> TestNode {
     let (config, mut memory) = parts(1, 600, |_| {});
