@@ -16,7 +16,7 @@ export RUSTFLAGS="-C instrument-coverage"
 
 for crate; do
     rm -rf "$out/raw" "$CARGO_TARGET_DIR/tmp"
-    mkdir -p "$out/raw"
+    mkdir -p "$out/raw" "$CARGO_TARGET_DIR/tmp"
     export LLVM_PROFILE_FILE="$out/raw/%p-%m.profraw"
     cargo test --quiet --package "redpoll-$crate" --all-features --lib --tests --no-run --message-format json 2>/dev/null \
         | sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' >"$out/programs"

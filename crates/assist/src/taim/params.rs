@@ -173,3 +173,33 @@ impl Default for Params {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_at_most_the_whole() {
+        let millionths = |share: Share| share.as_millionths();
+        assert_eq!(millionths(Share::from_millionths(20_000)), 20_000);
+        assert_eq!(millionths(Share::from_percent(2)), 20_000);
+        for whole in [
+            Share::from_millionths(1_000_000),
+            Share::from_millionths(1_000_001),
+            Share::from_percent(100),
+            Share::from_percent(u32::MAX),
+        ] {
+            assert_eq!(millionths(whole), 1_000_000);
+            assert_eq!(whole.of(7), 7);
+        }
+    }
+
+    #[test]
+    fn an_average_moves_by_its_share_in_both_directions() {
+        let quarter = Share::from_percent(25);
+        assert_eq!((quarter.of(100), quarter.of(3)), (25, 0));
+        assert_eq!(quarter.towards(100, 200), 125);
+        assert_eq!(quarter.towards(200, 100), 175);
+        assert_eq!(quarter.towards(100, 100), 100);
+    }
+}
