@@ -10,22 +10,27 @@
 //! acknowledged. A fragment out of order therefore shows that another one is lost. The datagram is
 //! then dropped: its destination could not complete it.
 
+mod buffers;
+mod rewrite;
+mod ring;
+
 use redpoll_base::{Duration, Instant, Memory, Wake};
 use redpoll_wire::Cursor;
 use redpoll_wire::ieee802154::Address;
-use redpoll_wire::ipv6::{Ipv6Header, next_header};
+use redpoll_wire::ipv6::Ipv6Header;
 use redpoll_wire::sixlowpan::recoverable::Fragment as Recoverable;
-use redpoll_wire::sixlowpan::{Contexts, fragment, iphc};
+use redpoll_wire::sixlowpan::{Contexts, fragment};
 
 use crate::duplicates::Key;
 use crate::feature::forwarding::{ForwardingRoom, room};
 use crate::feature::{FORWARDS, Forwards};
 use crate::receive::{FirstFragment, Piece};
 use crate::recovery::Path;
-use crate::transmit::udp_header;
 use crate::{DropReason, Note};
-
-const FRAME: usize = 116;
+pub(crate) use buffers::Place;
+use buffers::{FRAME, PassingDatagram};
+pub use buffers::{ForwardingMemory, FragmentBuffer, VirtualBuffer};
+use rewrite::rewrite;
 
 /// Bytes by which the first relay enlarges the first fragment, because it cannot elide the source's
 /// address and the hop limit. The sender leaves room for them (RFC 8930 §5 does not say how).
@@ -43,82 +48,6 @@ pub struct Onward {
     pub link_src: Address,
     /// Payload bytes of a frame to `next_hop`.
     pub capacity: usize,
-}
-
-/// The memory of fragment forwarding.
-pub struct ForwardingMemory<M: Memory> {
-    /// One entry for each datagram that is still arriving, filled with [`VirtualBuffer::EMPTY`].
-    pub datagrams: M::Table<VirtualBuffer>,
-    /// One entry for each fragment that waits for the radio, filled with [`FragmentBuffer::EMPTY`];
-    /// at most 254 are used.
-    pub fragments: M::Table<FragmentBuffer>,
-}
-
-/// A relay's record of a datagram in transit (RFC 8930 §6); opaque.
-#[derive(Clone, Debug, Default)]
-pub struct VirtualBuffer(Option<PassingDatagram>);
-
-impl VirtualBuffer {
-    /// A free entry.
-    pub const EMPTY: VirtualBuffer = VirtualBuffer(None);
-}
-
-#[derive(Clone, Debug)]
-struct PassingDatagram {
-    key: Key,
-    next_hop: Address,
-    capacity: u8,
-    tag: u16,
-    covered: u16,
-    progress: Instant,
-}
-
-/// A fragment that waits for the radio; opaque.
-#[derive(Clone, Debug)]
-pub struct FragmentBuffer {
-    next_hop: Address,
-    tag: u16,
-    place: Place,
-    /// Whether the fragment is recoverable (RFC 8931): after its loss, the others are still sent.
-    recoverable: bool,
-    dead: bool,
-    repeats: Option<Note>,
-    len: u8,
-    bytes: [u8; FRAME],
-}
-
-impl FragmentBuffer {
-    /// A free entry.
-    pub const EMPTY: FragmentBuffer = FragmentBuffer {
-        next_hop: Address::Absent,
-        tag: 0,
-        place: Place::First,
-        recoverable: false,
-        dead: false,
-        repeats: None,
-        len: 0,
-        bytes: [0; FRAME],
-    };
-}
-
-impl FragmentBuffer {
-    /// Returns the identity of the fragment's datagram: its tag, and whether it is recoverable.
-    fn name(&self) -> (u16, bool) {
-        (self.tag, self.recoverable)
-    }
-}
-
-impl Default for FragmentBuffer {
-    fn default() -> Self {
-        FragmentBuffer::EMPTY
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Place {
-    First,
-    Middle,
-    Last,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -460,90 +389,11 @@ impl<M: Memory> Forwarding<M> {
         entry.0.take().map(|entry| entry.key)
     }
 
-    // --- the tables ---
-
     fn entries(&self) -> impl Iterator<Item = &PassingDatagram> {
         self.datagrams.as_ref().iter().filter_map(|e| e.0.as_ref())
-    }
-
-    fn ring(&self) -> u8 {
-        self.fragments.as_ref().len().min(254) as u8
-    }
-
-    fn has_room(&self) -> bool {
-        self.len < self.ring()
-    }
-
-    fn place(&self, i: u8) -> usize {
-        let place = usize::from(self.head).saturating_add(i.into());
-        let ring = usize::from(self.ring());
-        if place < ring {
-            place
-        } else {
-            place.saturating_sub(ring)
-        }
-    }
-
-    fn get(&self, i: u8) -> Option<&FragmentBuffer> {
-        let waits = i < self.len;
-        self.fragments.as_ref().get(self.place(i)).filter(|_| waits)
-    }
-
-    fn push(&mut self, fragment: FragmentBuffer) {
-        let place = self.place(self.len);
-        if let Some(free) = self.fragments.as_mut().get_mut(place) {
-            *free = fragment;
-            self.len = self.len.saturating_add(1);
-        }
-    }
-
-    fn pop(&mut self) {
-        if self.len > 0 {
-            self.head = self.place(1) as u8;
-            self.len = self.len.saturating_sub(1);
-        }
-    }
-
-    fn kill(&mut self, tag: u16, recoverable: bool) {
-        for i in 0..self.len {
-            let place = self.place(i);
-            let fragment = self.fragments.as_mut().get_mut(place);
-            if let Some(fragment) =
-                fragment.filter(|fragment| fragment.name() == (tag, recoverable))
-            {
-                fragment.dead = true;
-            }
-        }
     }
 }
 
 fn is(entry: &VirtualBuffer, key: &Key) -> bool {
     entry.0.as_ref().is_some_and(|entry| entry.key == *key)
-}
-
-/// Rewrites a first fragment: decrements the hop limit (RFC 8200 §3), and compresses the headers
-/// for the next link. `None` if it does not fit.
-fn rewrite(
-    out: &mut Cursor<'_>,
-    header: &Ipv6Header,
-    piece: &Piece<'_>,
-    onward: Onward,
-    contexts: &Contexts,
-) -> Option<()> {
-    let header = Ipv6Header {
-        hop_limit: header.hop_limit.checked_sub(1)?,
-        ..*header
-    };
-    let udp = match piece.head.get(Ipv6Header::LEN..)?.first_chunk::<8>() {
-        Some(bytes) if header.next_header == next_header::UDP => Some(udp_header(bytes)),
-        _ => None,
-    };
-    let upper = match &udp {
-        Some(udp) => iphc::Upper::Udp(udp),
-        None => iphc::Upper::Other,
-    };
-    let (src, dst) = (onward.link_src, onward.next_hop);
-    let done = iphc::compress(&header, upper, src, dst, contexts, out).ok()?;
-    out.put(piece.head.get(done.uncompressed_len..)?).ok()?;
-    out.put(piece.body).ok()
 }

@@ -5,51 +5,24 @@
 //! which need no memory, so a flood does not lock out other clients. In a device without flash for
 //! cookies, a request replaces the oldest one while the table is full ([`Overflow`]).
 
+mod half_open;
+mod reply;
+
 use core::marker::PhantomData;
 
-use redpoll_base::checksum::Checksum;
 use redpoll_base::{Addr, Duration, Instant, Wake, least};
 
-use crate::TimestampOption;
-use crate::config::LEAST_MSS;
 use crate::fast_open;
-use crate::listener::{Demand, Offer, PeerSyn, Terms, in_listen};
+use crate::listener::{Demand, Terms, in_listen};
 use crate::reset::reset_between;
 use crate::syn_cookie::{self, SynCookies};
-use crate::{Config, Endpoint, Flags, Header, Incoming, Request, Segment, SeqNum};
-
-/// Retransmissions of an answer before the request is dropped, after 15 s with an initial timeout
-/// of 1 s. The number is small because each forged request causes this number of retransmissions.
-const RETRIES: u8 = 3;
-const GIVE_UP: u8 = RETRIES + 1;
-
-/// Limit of challenge ACKs for resets of one request (RFC 5961 §7). Each request has its own count,
-/// so a client learns nothing about others.
-const MOST_CHALLENGES: u8 = 10;
+use crate::{Config, Header, Incoming, Request, Segment, SeqNum};
+pub use half_open::HalfOpen;
+use half_open::{Decision, GIVE_UP};
+use reply::Reply;
 
 /// Largest delay of a retransmitted answer.
 const SLACK: Duration = Duration::from_millis(20);
-
-/// Memory for a half-open connection.
-#[derive(Clone, Copy, Default, Debug)]
-// This order, small fields first, makes the code smaller: see `Connection`.
-#[repr(C)]
-pub struct HalfOpen {
-    /// Number of times the answer was due; 0 in a free entry.
-    tries: u8,
-    due: bool,
-    /// Number of our address to which the request was sent.
-    local: u8,
-    challenges: u8,
-    local_port: u16,
-    remote: Endpoint,
-    syn: PeerSyn,
-    iss: SeqNum,
-    /// Time of the next retransmission, in milliseconds, wrapping.
-    deadline: u32,
-}
-
-const _: () = assert!(size_of::<HalfOpen>() <= 48);
 
 /// Behaviour when the table is full. A type selects it, so that the compiler omits unused code.
 pub trait Overflow {
@@ -116,25 +89,6 @@ pub(crate) struct How {
     by_cookie: bool,
 }
 
-/// Response to a segment from which a request was parsed.
-#[derive(Debug)]
-enum Decision {
-    Drop,
-    Reset,
-    Open,
-    Answer(Reply),
-    Complete(How),
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Reply {
-    iss: SeqNum,
-    /// Whether the reply is an ACK that challenges a reset (RFC 5961 §3.2).
-    is_challenge: bool,
-    is_cookie: bool,
-    fast_open: bool,
-}
-
 /// A retransmitted answer.
 #[derive(Clone, Debug)]
 pub struct SynAck {
@@ -160,48 +114,6 @@ impl Handshake {
     /// Returns whether the answer was never retransmitted, so that its age measures a round trip.
     pub(crate) fn is_timed(&self) -> bool {
         !self.how.again && !self.how.by_cookie
-    }
-}
-
-impl HalfOpen {
-    fn free(&mut self) {
-        self.tries = 0;
-        self.due = false;
-    }
-
-    fn is_free(&self) -> bool {
-        self.tries == 0
-    }
-
-    fn is_due_by(&self, now: u32) -> bool {
-        !self.is_free() && SeqNum(self.deadline) <= SeqNum(now)
-    }
-
-    /// Returns the time from the last answer to the deadline, in milliseconds.
-    #[inline(never)] // size
-    fn timeout<A>(&self, config: &Config<A>) -> u32 {
-        let first = config.initial_rto.millis_saturating();
-        // RFC 6298 §5.5: the timeout doubles after each retransmission.
-        first.min(u32::MAX >> RETRIES) << self.tries.saturating_sub(1).min(RETRIES)
-    }
-
-    /// Sets the deadline after an answer at `now`.
-    fn arm<A>(&mut self, now: Instant, config: &Config<A>) {
-        self.tries = self.tries.wrapping_add(1).min(GIVE_UP);
-        self.deadline = now.millis_wrapping().wrapping_add(self.timeout(config));
-    }
-
-    fn age<A>(&self, now: Instant, config: &Config<A>) -> Duration {
-        let sent = self.deadline.wrapping_sub(self.timeout(config));
-        Duration::from_millis_u32(now.millis_wrapping().wrapping_sub(sent))
-    }
-
-    fn request(&self, local: Addr) -> Request {
-        Request {
-            local: Endpoint::new(local, self.local_port),
-            remote: self.remote,
-            syn: self.syn,
-        }
     }
 }
 
@@ -470,126 +382,5 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>, O: Overflow> SynCache<T, O> {
         };
         let mut entries = (0..u8::MAX).zip(self.table.as_ref());
         Some(entries.find(|(_, half_open)| is_it(half_open))?.0)
-    }
-}
-
-impl HalfOpen {
-    /// Processes a segment in SYN-RECEIVED after a passive OPEN (RFC 9293 §3.10.7.4). `request` was
-    /// made of the segment. Returns `None` if the segment does not belong to this half-open
-    /// connection; otherwise sets `request` to the stored one.
-    fn input<A>(
-        &mut self,
-        now: Instant,
-        terms: &Terms<'_, A>,
-        request: &mut Request,
-        seg: &Segment<'_>,
-    ) -> Option<Decision> {
-        let config = terms.config;
-        if seg.flags.rst() {
-            return Some(self.on_reset(terms, request, seg));
-        }
-        if seg.flags.ack() {
-            if seg.ack != self.iss + 1 {
-                return None;
-            }
-            request.syn = self.syn;
-            return Some(Decision::Complete(How {
-                iss: self.iss,
-                age: self.age(now, config),
-                again: self.tries > 1,
-                by_cookie: false,
-            }));
-        }
-        if !seg.flags.syn() || seg.seq != self.syn.irs {
-            return None;
-        }
-        // Our answer was lost or is late.
-        self.arm(now, config);
-        self.due = false;
-        self.syn.offer.on_syn_again(seg.flags);
-        request.syn = self.syn;
-        Some(Decision::Answer(self.our_syn()))
-    }
-
-    /// Processes a reset (RFC 5961 §3.2): accepts it exactly at RCV.NXT, challenges it elsewhere in
-    /// the window, and drops it otherwise.
-    fn on_reset<A>(
-        &mut self,
-        terms: &Terms<'_, A>,
-        request: &mut Request,
-        seg: &Segment<'_>,
-    ) -> Decision {
-        let ahead = seg.seq.since(self.syn.irs + 1);
-        if ahead == 0 {
-            self.free();
-            return Decision::Drop;
-        }
-        if ahead >= u32::from(terms.window) || self.challenges >= MOST_CHALLENGES {
-            return Decision::Drop;
-        }
-        self.challenges = self.challenges.wrapping_add(1);
-        request.syn = self.syn;
-        Decision::Answer(Reply {
-            is_challenge: true,
-            ..self.our_syn()
-        })
-    }
-
-    fn our_syn(&self) -> Reply {
-        Reply {
-            iss: self.iss,
-            is_challenge: false,
-            is_cookie: false,
-            // RFC 7413 §4.2.2: "with neither data nor Fast Open options".
-            fast_open: false,
-        }
-    }
-}
-
-impl Reply {
-    /// Encodes `<SEQ=ISS><ACK=RCV.NXT><CTL=SYN,ACK>` with the agreed options, or the challenge
-    /// `<SEQ=SND.NXT><ACK=RCV.NXT><CTL=ACK>`.
-    #[inline(never)] // size
-    fn header<A>(&self, now: Instant, terms: &Terms<'_, A>, request: &Request) -> Header {
-        let Terms {
-            config,
-            window,
-            isn,
-            ..
-        } = *terms;
-        let Request { local, remote, syn } = request;
-        let (mut flags, mut seq) = (Flags::ACK, self.iss + 1);
-        if !self.is_challenge {
-            (flags, seq) = (Flags::SYN.with(Flags::ACK), self.iss);
-            // RFC 3168 §6.1.1: an ECN-setup SYN-ACK has ECE, but not CWR.
-            if config.ecn.wants(true) && syn.offer.has(Offer::ECN) {
-                flags = flags.with(Flags::ECE);
-            }
-        }
-        let mut timestamps = None;
-        if config.timestamps && syn.offer.has(Offer::TIMESTAMPS) {
-            let offset = isn.timestamp_offset(local, remote);
-            let clock = now.millis_wrapping().wrapping_add(offset);
-            timestamps = Some(TimestampOption {
-                value: if self.is_cookie {
-                    syn_cookie::stamp(clock, syn.offer)
-                } else {
-                    clock
-                },
-                echo: syn.ts_value,
-            });
-        }
-        let mut header = Header::EMPTY;
-        header.begin(flags, window, seq, syn.irs + 1);
-        if !self.is_challenge {
-            header.put_mss(config.mss.max(LEAST_MSS));
-        }
-        let sack_permitted = config.sack && syn.offer.has(Offer::SACK) && !self.is_challenge;
-        header.put_timestamps(timestamps, sack_permitted);
-        if self.fast_open {
-            header.put_fast_open(&isn.fast_open_cookie(now, &remote.addr));
-        }
-        header.end(local, remote, 0, Checksum::new());
-        header
     }
 }

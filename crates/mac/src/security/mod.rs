@@ -10,6 +10,8 @@
 //! - `ccm.rs`: AES and CCM*, in software or in hardware;
 //! - `keys.rs`: several keys, so that a network can change its key;
 //! - `counter.rs`: this node's persistent frame counter;
+//! - `layout.rs`: the parts of a secured frame;
+//! - `refusal.rs`: the reasons why frames are rejected, and their counters;
 //! - `replay.rs`: the replay protection for neighbours' frames.
 //!
 //! # Identity of a sender
@@ -30,11 +32,11 @@
 mod ccm;
 mod counter;
 mod keys;
+mod layout;
+mod refusal;
 mod replay;
 #[cfg(test)]
 mod tests;
-
-use core::fmt;
 
 use redpoll_base::{Memory, copy, move_within};
 use redpoll_wire::Cursor;
@@ -46,6 +48,8 @@ use crate::counters::count;
 pub use ccm::{Aes, BlockAes, CcmStar, CipherFault, SoftwareAes};
 use counter::{FrameCounter, NoCounter};
 pub use keys::{Key, KeyError};
+use layout::{Layout, auxiliary, open_len};
+pub use refusal::{Refusal, SecurityCounters};
 pub use replay::ReplayEntry;
 use replay::{Age, Replay};
 
@@ -125,63 +129,6 @@ pub struct NamedNeighbour {
     eui64: [u8; 8],
 }
 
-/// The reason why a frame is rejected.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u8)]
-#[non_exhaustive]
-pub enum Refusal {
-    /// The frame has no security.
-    Unsecured,
-    /// The auxiliary header of the frame is truncated or of an unsupported kind: a level that does
-    /// not authenticate, a frame of TSCH, or the standard of 2003.
-    Malformed,
-    /// The security level of the frame is below the required level.
-    Level,
-    /// This node does not have the key that the frame identifies.
-    UnknownKey,
-    /// The sender's EUI-64 is unknown.
-    UnknownSender,
-    /// The integrity code of the frame is wrong: a node without the key made or changed the frame.
-    Unauthenticated,
-    /// The frame repeats the counter of its sender's last frame.
-    Replayed,
-    /// The frame counter is lower than the sender's latest one, or is the reserved 2^32 - 1.
-    OldCounter,
-    /// The frame is authentic, and there is no room to store its sender.
-    NoRoom,
-}
-
-impl Refusal {
-    const ALL: [Refusal; 9] = [
-        Refusal::Unsecured,
-        Refusal::Malformed,
-        Refusal::Level,
-        Refusal::UnknownKey,
-        Refusal::UnknownSender,
-        Refusal::Unauthenticated,
-        Refusal::Replayed,
-        Refusal::OldCounter,
-        Refusal::NoRoom,
-    ];
-}
-
-/// Writes the name that reports use for the reason.
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Refusal::Unsecured => "unsecured",
-            Refusal::Malformed => "aux_malformed",
-            Refusal::Level => "security_level",
-            Refusal::UnknownKey => "unknown_key",
-            Refusal::UnknownSender => "unknown_sender",
-            Refusal::Unauthenticated => "unauthenticated",
-            Refusal::Replayed => "replayed",
-            Refusal::OldCounter => "old_counter",
-            Refusal::NoRoom => "no_replay_room",
-        })
-    }
-}
-
 /// The reason why a frame could not be protected, and was not sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum SealError {
@@ -192,32 +139,6 @@ pub(crate) enum SealError {
     /// The frame has no room left for the auxiliary header and the integrity code.
     TooLong,
     Cipher,
-}
-
-/// Counters. They wrap at 2^32.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[non_exhaustive]
-pub struct SecurityCounters {
-    /// Protected frames.
-    pub sealed: u32,
-    /// Frames that could not be protected.
-    pub unsealed: u32,
-    /// Frames found authentic and new.
-    pub opened: u32,
-    refusals: [u32; Refusal::ALL.len()],
-}
-
-impl SecurityCounters {
-    /// Returns every reason with its count, zeros included, in the order of [`Refusal`].
-    pub fn refusals(&self) -> impl Iterator<Item = (Refusal, u32)> + '_ {
-        Refusal::ALL.into_iter().zip(self.refusals)
-    }
-
-    pub(crate) fn refuse(&mut self, why: Refusal) {
-        if let Some(counter) = self.refusals.get_mut(why as usize) {
-            count(counter);
-        }
-    }
 }
 
 /// The security of one node's link.
@@ -445,90 +366,6 @@ impl<M: Memory + 'static> Security<M> {
                 Ok(())
             }
         }
-    }
-}
-
-fn auxiliary(header: &FrameHeader, payload: &[u8]) -> Result<AuxiliaryHeader, Refusal> {
-    if !header.security {
-        return Err(Refusal::Unsecured);
-    }
-    // Frame version 0 (IEEE 802.15.4-2003) has incompatible security.
-    if header.version == 0 {
-        return Err(Refusal::Malformed);
-    }
-    let parsed = AuxiliaryHeader::parse(payload);
-    parsed.map(|(aux, _)| aux).map_err(|_| Refusal::Malformed)
-}
-
-/// The parts of a secured frame: MAC header, auxiliary header, unencrypted part, message, code.
-struct Layout {
-    header_len: usize,
-    body_at: usize,
-    open_end: usize,
-    mic_at: usize,
-}
-
-impl Layout {
-    /// Returns the layout of a frame of `len` bytes; `None` if it is too short for its parts.
-    fn of(
-        header: &FrameHeader,
-        header_len: usize,
-        aux: &AuxiliaryHeader,
-        frame_len: usize,
-    ) -> Option<Layout> {
-        let body_at = header_len.checked_add(aux.len())?;
-        let mic_at = frame_len.checked_sub(aux.level.mic_len())?;
-        let message_at = body_at.checked_add(open_len(header))?;
-        (message_at <= mic_at).then_some(Layout {
-            header_len,
-            body_at,
-            open_end: if aux.level.encrypts() {
-                message_at
-            } else {
-                mic_at
-            },
-            mic_at,
-        })
-    }
-
-    /// Copies the frame without its security to `clear`, and calls `open` with the unencrypted
-    /// part, the message in `clear`, which `open` decrypts, and the integrity code. Returns the
-    /// result of `open`, or `false` if a part does not fit.
-    fn uncover(
-        &self,
-        frame: &[u8],
-        clear: &mut FrameBuf,
-        open: impl FnOnce(&[u8], &mut [u8], &[u8]) -> bool,
-    ) -> bool {
-        let parts = (
-            frame.get(..self.header_len),
-            frame.get(self.body_at..self.mic_at),
-            frame.get(..self.open_end),
-            frame.get(self.mic_at..),
-        );
-        let (Some(header), Some(body), Some(public), Some(mic)) = parts else {
-            return false;
-        };
-        clear.set_len(header.len().saturating_add(body.len()));
-        let room = clear.as_mut_slice();
-        copy(header, room);
-        copy(body, room.get_mut(self.header_len..).unwrap_or_default());
-        ieee802154::set_security(room, false);
-        let aux_len = self.body_at.saturating_sub(self.header_len);
-        let message_at = self.open_end.saturating_sub(aux_len);
-        match room.get_mut(message_at..) {
-            Some(message) => open(public, message, mic),
-            None => false,
-        }
-    }
-}
-
-/// Returns the number of payload bytes that are never encrypted: 1 in a MAC command, the identifier
-/// (IEEE 802.15.4-2006 table 59; frame versions before 2), and 0 in other frames.
-const fn open_len(header: &FrameHeader) -> usize {
-    match header.frame_type {
-        FrameType::Command => 1,
-        _ => 0,
     }
 }
 

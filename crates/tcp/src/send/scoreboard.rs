@@ -7,7 +7,15 @@
 //! retransmitted, and SND.UNA covers them later. Recorded arrivals are never lost, and data that
 //! may not have arrived are never recorded as arrived.
 
+mod stretch;
+#[cfg(test)]
+mod tests;
+mod tick;
+
 use crate::ahead::Span;
+pub(crate) use stretch::Stretch;
+use stretch::{Fate, WAIT_STEP_MS, Walk};
+pub(crate) use tick::Tick;
 
 /// Whether stretches store the time of transmission for loss detection by time: feature `rack-tlp`.
 pub(crate) const TIMED: bool = cfg!(feature = "rack-tlp");
@@ -21,153 +29,8 @@ const STRETCHES: usize = if cfg!(feature = "large-windows") {
     9
 };
 
-/// A time in milliseconds, wrapping. Comparisons are valid within half a minute. The retransmission
-/// timer handles data that are in flight for longer.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(crate) struct Tick(u16);
-
-impl Tick {
-    #[cfg(test)]
-    pub(crate) const EPOCH: Tick = Tick(0);
-
-    /// Limit of comparisons: half a minute.
-    pub(crate) const REACH_MS: u32 = 1 << 15;
-
-    /// Returns the milliseconds since `earlier`; 0 if that is later.
-    pub(crate) fn since(self, earlier: Tick) -> u16 {
-        let ms = self.0.wrapping_sub(earlier.0);
-        if ms > u16::MAX / 2 { 0 } else { ms }
-    }
-
-    pub(crate) fn is_after(self, other: Tick) -> bool {
-        self.since(other) > 0
-    }
-
-    /// Converts a time in milliseconds, or a timestamp.
-    pub(crate) fn of_ms(ms: u32) -> Tick {
-        Tick(ms as u16)
-    }
-
-    fn next(self) -> Tick {
-        Tick(self.0.wrapping_add(1))
-    }
-
-    fn earlier_by(self, ms: u16) -> Tick {
-        Tick(self.0.wrapping_sub(ms))
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Fate {
-    /// The range is in the network, as far as is known.
-    InFlight,
-    /// Reported by SACK.
-    Arrived,
-    /// Marked as lost and not retransmitted since.
-    Lost,
-}
-
-/// A range of sequence numbers that was sent at the same time.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Stretch {
-    len: u16,
-    at: Tick,
-    fate: Fate,
-    /// For a retransmission, the time that it waited for the link: from its construction to `at`,
-    /// in steps of [`WAIT_STEP_MS`], rounded up. Otherwise 0.
-    again: u8,
-}
-
 /// Maximum lead of a recorded time over the clock, in ms. A lead keeps transmissions in order.
 const SKEW_MS: u16 = 50;
-
-/// Unit of the waiting time. A segment may wait for the radio for one or two seconds; 255 stands
-/// for longer times.
-const WAIT_STEP_MS: u16 = 8;
-
-impl Stretch {
-    /// The value of unused entries.
-    const NOTHING: Stretch = Stretch {
-        len: 0,
-        at: Tick(0),
-        fate: Fate::InFlight,
-        again: 0,
-    };
-
-    fn is_nothing(&self) -> bool {
-        self.len == 0
-    }
-
-    pub(crate) fn at(&self) -> Tick {
-        self.at
-    }
-
-    pub(crate) fn was_sent_again(&self) -> bool {
-        self.again > 0
-    }
-
-    /// Returns the earliest possible construction time of its last transmission. The echo of an
-    /// earlier timestamp belongs to another transmission.
-    pub(crate) fn made_at(&self) -> Tick {
-        self.at
-            .earlier_by(u16::from(self.again).wrapping_mul(WAIT_STEP_MS))
-    }
-
-    /// Marks the stretch as arrived. Returns whether that is new.
-    pub(crate) fn arrive(&mut self) -> bool {
-        let is_news = self.fate != Fate::Arrived;
-        self.fate = Fate::Arrived;
-        is_news
-    }
-
-    pub(crate) fn is_in_flight(&self) -> bool {
-        self.fate == Fate::InFlight
-    }
-
-    /// Marks the stretch as lost if it is in flight. Returns the number of bytes newly lost.
-    pub(crate) fn lose(&mut self) -> u32 {
-        if !self.is_in_flight() {
-            return 0;
-        }
-        self.fate = Fate::Lost;
-        u32::from(self.len)
-    }
-
-    /// Joins two stretches, both or neither of which have arrived. If only one is lost, RACK
-    /// finds out whether all of the result is lost. Without RACK the result is lost, because each
-    /// segment of it would otherwise wait for a timeout.
-    fn join(&mut self, next: &Stretch) {
-        self.len = self.len.wrapping_add(next.len);
-        if next.at.is_after(self.at) {
-            self.at = next.at;
-        }
-        if next.fate != self.fate {
-            self.fate = if TIMED { Fate::InFlight } else { Fate::Lost };
-        }
-        self.again = self.again.max(next.again);
-    }
-}
-
-/// Iterator over stretches in order, with their positions.
-pub(crate) struct Walk<'a> {
-    rest: core::slice::IterMut<'a, Stretch>,
-    span: Span,
-}
-
-impl<'a> Iterator for Walk<'a> {
-    type Item = (Span, &'a mut Stretch);
-
-    #[inline(never)] // size
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.span.is_empty() {
-            return None;
-        }
-        let stretch = self.rest.next().filter(|stretch| !stretch.is_nothing())?;
-        let start = self.span.start;
-        self.span.start = start.wrapping_add(u32::from(stretch.len));
-        Some((Span::new(start, self.span.start), stretch))
-    }
-}
 
 #[derive(Clone, Debug)]
 pub(crate) struct Scoreboard {
@@ -532,6 +395,3 @@ impl Scoreboard {
         *place = Stretch::NOTHING;
     }
 }
-
-#[cfg(test)]
-mod tests;
