@@ -6,7 +6,7 @@ set -eu
 
 root=$(CDPATH='' cd "$(dirname "$0")/.." && pwd)
 cd "$root"
-[ "$#" -gt 0 ] || set -- base wire tcp lowpan mac stack socket capi assist leaf coap uart border transceiver ota
+[ "$#" -gt 0 ] || set -- base wire tcp lowpan mac stack socket assist leaf coap uart border transceiver ota
 tools=$(dirname "$(find "$(rustc --print sysroot)" -name llvm-profdata | head -1)")
 [ -x "$tools/llvm-cov" ] || { echo "coverage: llvm-cov is missing: rustup component add llvm-tools" >&2; exit 1; }
 out=$root/target/coverage
