@@ -38,17 +38,17 @@ mod replay;
 #[cfg(test)]
 mod tests;
 
-use redpoll_base::{Memory, copy, move_within};
+use redpoll_base::{Memory, move_within};
 use redpoll_wire::Cursor;
 pub use redpoll_wire::ieee802154::SecurityLevel;
-use redpoll_wire::ieee802154::{self, Address, AuxiliaryHeader, FrameHeader, FrameType};
+use redpoll_wire::ieee802154::{self, Address, AuxiliaryHeader, FrameHeader};
 
 use crate::FrameBuf;
 use crate::counters::count;
 pub use ccm::{Aes, BlockAes, CcmStar, CipherFault, SoftwareAes};
 use counter::{FrameCounter, NoCounter};
 pub use keys::{Key, KeyError};
-use layout::{Layout, auxiliary, open_len};
+use layout::{Layout, auxiliary};
 pub use refusal::{Refusal, SecurityCounters};
 pub use replay::ReplayEntry;
 use replay::{Age, Replay};

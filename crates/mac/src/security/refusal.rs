@@ -31,7 +31,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    const ALL: [Refusal; 9] = [
+    pub(super) const ALL: [Refusal; 9] = [
         Refusal::Unsecured,
         Refusal::Malformed,
         Refusal::Level,
