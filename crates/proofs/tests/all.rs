@@ -2,6 +2,7 @@
 
 mod iphc;
 mod mechanisms;
+mod planted;
 mod rpl;
 mod taim;
 mod tcp;
