@@ -241,7 +241,8 @@ fn forged_targets_displace_no_honest_node() {
 }
 
 /// After a No-Path the root sends the target an inquiry, and removes the target only if it does not
-/// answer. A forged DAO with a short lifetime does not end the route of a target that answers.
+/// answer. It does not acknowledge this No-Path, because packets still go to the target. A forged
+/// DAO with a short lifetime does not end the route of a target that answers.
 #[test]
 fn a_no_path_removes_a_target_that_does_not_answer() {
     let withdraw = |lone: &mut Lone| {
@@ -250,6 +251,7 @@ fn a_no_path_removes_a_target_that_does_not_answer() {
         });
     };
     let mut lone = deep_root();
+    let acknowledged = lone.node.rpl_counters().dao_acks_sent;
     for round in 0..20 {
         withdraw(&mut lone);
         run_answering(&mut lone, secs(1), &[DEEP]);
@@ -264,6 +266,7 @@ fn a_no_path_removes_a_target_that_does_not_answer() {
     run_answering(&mut lone, secs(20), &[]);
     assert_eq!(next_hop(&mut lone, DEEP), None);
     assert_eq!(targets(&lone), 2);
+    assert_eq!(lone.node.rpl_counters().dao_acks_sent, acknowledged);
 }
 
 /// Only the target's answer with the inquiry's identifier and sequence number confirms the target.

@@ -29,7 +29,9 @@ pub struct Counters {
     pub waited: u32,
     /// Packets dropped: the cache has the same segment or no room, or they waited too long.
     pub refused: u32,
-    /// Acknowledgments that the cache repeated ([`Params::acknowledges_again`]).
+    /// Acknowledgments that the cache repeated ([`acknowledges_again`]).
+    ///
+    /// [`acknowledges_again`]: super::Params::acknowledges_again
     pub again: u32,
 }
 

@@ -277,7 +277,7 @@ pub fn tell_root(lone: &mut Lone, via: u16, target: u16, parent: Addr) {
 }
 
 /// A DAO of a non-storing DODAG: the source `src` reports that `target` is behind `parent`; the
-/// neighbour `via` forwards it.
+/// neighbour `via` forwards it. A No-Path asks for an acknowledgement.
 pub fn tell(
     lone: &mut Lone,
     via: u16,
@@ -303,7 +303,7 @@ pub fn tell(
     ]);
     let message = Message::Dao(Dao {
         instance: 0,
-        acknowledge: false,
+        acknowledge: transit.lifetime == 0,
         sequence: 1,
         dodag: None,
         options: Options::parse(&options).unwrap(),

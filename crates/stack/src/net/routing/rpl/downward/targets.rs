@@ -35,8 +35,8 @@ pub(super) enum Taken {
     All,
     /// Every target was accepted; the next hop has yet to acknowledge a frame.
     Unproven,
-    /// A target waits until its next hop has acknowledged a frame. The DAO is not acknowledged, so
-    /// that its sender repeats it.
+    /// A target waits until its next hop has acknowledged a frame, or until it has answered the
+    /// root. The DAO is not acknowledged, so that its sender repeats it.
     Later,
     /// A target did not fit into the table.
     Full,
@@ -120,8 +120,7 @@ impl<P: Profile> Downward<P> {
         let now = cx.now;
         let known = cx.table.downward_mut(to).copied();
         if transit.lifetime == 0 {
-            self.withdraw(cx, dodag, target);
-            return Taken::All;
+            return self.withdraw(cx, dodag, target);
         }
         // A node of the DODAG and a host that does not know RPL cannot share an address: the one
         // that is in the table keeps the address.
@@ -264,15 +263,21 @@ impl<P: Profile> Downward<P> {
 
     /// Processes a No-Path (§6.4.3). It is valid if it is not older than the route, and comes from
     /// the next hop of the route or, in non-storing mode, from the target. A root in non-storing
-    /// mode first asks a target that has answered before.
-    fn withdraw(&mut self, cx: &mut Context<'_, P>, dodag: &DodagOf<P>, target: &AdvertisedTarget) {
+    /// mode first asks a target that has answered before. It does not acknowledge this No-Path,
+    /// because packets still go to the target.
+    fn withdraw(
+        &mut self,
+        cx: &mut Context<'_, P>,
+        dodag: &DodagOf<P>,
+        target: &AdvertisedTarget,
+    ) -> Taken {
         let storing = dodag.is_storing();
         let sequence = target.transit.sequence;
         let known = cx.table.downward_mut(&target.to);
         match known.filter(|known| known.link == target.link || !storing) {
             Some(known) if !sequence.is_stale_after(known.sequence) => {
                 if !storing && self.doubts(cx.now, known) {
-                    return;
+                    return Taken::Later;
                 }
                 if !known.is_gone() {
                     known.end(cx.now, sequence);
@@ -280,6 +285,7 @@ impl<P: Profile> Downward<P> {
             }
             _ => count(&mut cx.shared.counters.stale),
         }
+        Taken::All
     }
 }
 
