@@ -69,8 +69,9 @@ pub trait Objective: Copy {
     /// (RFC 6719 §5), or 0 on a leaf before its first DAO.
     fn prefers(self, other: Offer, present: Offer, threshold: u16) -> bool;
 
-    /// Returns whether the link to the parent is so bad that a neighbour of the node's own rank may
-    /// replace the parent.
+    /// Returns whether the link to the parent is so bad that the node gives up this parent. A
+    /// neighbour of the node's own rank may replace it. Without such a neighbour, the node detaches
+    /// from the DODAG, and joins again with the next DIO.
     fn is_worn(self, _etx: u16) -> bool {
         false
     }

@@ -94,11 +94,11 @@ impl<P: Profile> Upward<P> {
         let Some(dodag) = &self.dodag else {
             return Change::None;
         };
-        let present = self.present_offer(cx, dodag);
         // A neighbour with a lower rank than this node has advertised is not in the sub-DODAG of
         // this node (RFC 6550 §8.2.1 (5)).
         let parent = self.parent.and_then(|parent| self.candidates.get(parent));
         let is_worn = parent.is_some_and(|it| dodag.objective.is_worn(it.etx));
+        let present = self.present_offer(cx, dodag).filter(|_| !is_worn);
         let farthest = match self.is_joined() {
             true if is_worn => self.rank.saturating_add(1),
             true => self.rank_to_children(),
