@@ -134,7 +134,7 @@ fn the_radio_is_asked_for_the_earlier_of_the_two_times() {
 }
 
 #[test]
-fn a_received_frame_passes_from_the_radio_to_the_node() {
+fn the_node_counts_a_received_frame_without_bytes_as_malformed() {
     let (mut node, mut radio) = pair();
     radio.through(&mut node, RadioEvent::Frame(RxInfo::default()));
     assert_eq!(node.mac().counters().rx_malformed, 1);

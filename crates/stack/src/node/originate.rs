@@ -40,8 +40,8 @@ impl<P: Profile> Node<P> {
         }
         let dst = &header.dst;
         // The node has no loopback interface, and so no route to itself.
-        // A root that asked for all DAOs whenever a message of its own has no route would answer
-        // each DAO whose path is not complete yet by such a request.
+        // A root asks for all DAOs if a UDP datagram has no route, but not if an ICMPv6 message has
+        // none: a DAO-ACK has no route until the path of its DAO is complete.
         let has_route = match header.next_header {
             next_header::ICMPV6 => self.net.routing.next_hop(now, dst).is_some(),
             _ => self.net.routing.seek_route(now, dst),

@@ -221,8 +221,8 @@ impl<P: Profile> Routing<P> {
         }
     }
 
-    /// Returns whether a packet of this node to `dst` has a route. If not, the routing protocol
-    /// learns that one is needed.
+    /// Returns whether a packet of this node to `dst` has a route. If it has none, the routing
+    /// protocol looks for one.
     pub(crate) fn seek_route(&mut self, now: Instant, dst: &Addr) -> bool {
         let has_route = self.next_hop(now, dst).is_some();
         if !has_route {
