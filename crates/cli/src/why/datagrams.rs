@@ -10,6 +10,7 @@ use redpoll_wire::ieee802154::Address;
 use redpoll_wire::sixlowpan::Contexts;
 
 use super::air::{Kind, Place, Transfer};
+use super::parts::{Label, Part, Progress};
 use super::segment::{self, Segment};
 
 /// Maximum number of datagrams reassembled at a time. Another datagram replaces the oldest.
@@ -71,17 +72,6 @@ pub struct Datagram {
     pub disturbed: u32,
 }
 
-/// Identifies a datagram on a link. RFC 4944 and RFC 8931 have separate tag spaces, and so has each
-/// pair of mesh header ends.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Label {
-    Fragments(u16, Ends),
-    Recoverable(u8, Ends),
-}
-
-/// Originator and final destination of a mesh header, if there is one.
-type Ends = Option<(Address, Address)>;
-
 type Link = (Address, Address, Label);
 
 struct Assembly {
@@ -134,47 +124,6 @@ impl Frame {
     }
 }
 
-struct Part {
-    label: Label,
-    /// Form and length of the whole datagram, if this part is the first one.
-    head: Option<Whole>,
-    place: PartPlace,
-}
-
-enum PartPlace {
-    /// Fragments of RFC 4944, which are sent in order.
-    InOrder { is_last: bool },
-    /// Fragments of RFC 8931: number, and length in bytes within the compressed datagram.
-    Numbered { sequence: u8, len: usize },
-}
-
-#[derive(Default)]
-struct Progress {
-    size: usize,
-    got: usize,
-    numbers: u32,
-    is_whole: bool,
-}
-
-impl Progress {
-    fn take(&mut self, part: &Part) {
-        match part.place {
-            PartPlace::InOrder { is_last } => self.is_whole |= is_last,
-            PartPlace::Numbered { sequence, len } => {
-                if let Some(Whole::Compressed(size)) = part.head {
-                    self.size = size;
-                }
-                let bit = 1 << (sequence & 31);
-                if self.numbers & bit == 0 {
-                    self.numbers |= bit;
-                    self.got += len;
-                }
-                self.is_whole = self.size > 0 && self.got >= self.size;
-            }
-        }
-    }
-}
-
 pub struct Datagrams {
     contexts: Contexts,
     assembled: HashMap<Link, Assembly>,
@@ -212,7 +161,7 @@ impl Datagrams {
             return;
         }
         let lowpan = Lowpan::parse(&transfer.payload, transfer.src, transfer.dst);
-        match part(&lowpan) {
+        match Part::of(&lowpan) {
             Some(part) => self.fragment(transfer, &lowpan, &part, done),
             None => self.whole(transfer, &lowpan, done),
         }
@@ -401,41 +350,6 @@ impl Datagram {
             fate,
             ..self
         }
-    }
-}
-
-fn part(lowpan: &Lowpan<'_>) -> Option<Part> {
-    let ends = lowpan.mesh.map(|mesh| (mesh.originator, mesh.last));
-    match &lowpan.body {
-        Body::First { tag, size, .. } => Some(Part {
-            label: Label::Fragments(*tag, ends),
-            head: Some(Whole::Expanded((*size).into())),
-            place: PartPlace::InOrder { is_last: false },
-        }),
-        Body::Next {
-            tag,
-            size,
-            offset,
-            rest,
-        } => Some(Part {
-            label: Label::Fragments(*tag, ends),
-            head: None,
-            place: PartPlace::InOrder {
-                is_last: usize::from(*offset) + rest.len() >= usize::from(*size),
-            },
-        }),
-        Body::Recoverable(header, _) => {
-            let is_first = header.sequence == 0 && !header.is_abort();
-            Some(Part {
-                label: Label::Recoverable(header.tag, ends),
-                head: is_first.then_some(Whole::Compressed(header.offset.into())),
-                place: PartPlace::Numbered {
-                    sequence: header.sequence,
-                    len: usize::from(header.size),
-                },
-            })
-        }
-        _ => None,
     }
 }
 

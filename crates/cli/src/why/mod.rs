@@ -7,6 +7,8 @@ mod datagrams;
 mod flow;
 mod half;
 mod page;
+mod parts;
+mod paths;
 mod rtt;
 mod segment;
 mod simulate;

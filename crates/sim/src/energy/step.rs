@@ -1,6 +1,6 @@
 //! Steps of a node's processor, which classify the calls of `redpoll_stack::Node`.
 //!
-//! The image `firmware/src/bin/mesh.rs`, which measures the instructions of each step, is compiled
+//! The image `firmware/src/bin/mesh/main.rs`, which measures the instructions of each step, is compiled
 //! with this file, so both count the same steps. Therefore this file uses neither the standard
 //! library nor the rest of this crate.
 

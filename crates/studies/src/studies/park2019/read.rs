@@ -171,30 +171,35 @@ fn none_is_done(bytes: &[u64]) -> bool {
     bytes.iter().all(|bytes| (*bytes as f64) < BYTES)
 }
 
-/// Returns each node's mean rate from the start of all flows to the end of that minute, in bytes
-/// per second. The paper's minutes are TAiM's own, with smoothed throughputs. This study uses the
-/// mean since the start, because a node sends only a few segments a minute.
-fn until_minute(progress: &Progress, minute: u32) -> Result<Vec<f64>, Gap> {
+/// Returns each node's bytes from the start of all flows to the end of that minute; no value once a
+/// node has finished.
+fn bytes_until(progress: &Progress, minute: u32) -> Result<&[u64], Gap> {
     let at = BEGIN_S as usize / 60 + minute as usize;
     // The first sample is at the end of the first minute.
     let bytes = at.checked_sub(1).and_then(|at| progress.bytes.get(at));
     let bytes = bytes.filter(|bytes| bytes.len() == NODES && none_is_done(bytes));
+    bytes.map(Vec::as_slice).ok_or(Gap::Nothing)
+}
+
+/// Returns each node's mean rate from the start of all flows to the end of that minute, in bytes
+/// per second. The paper's minutes are TAiM's own, with smoothed throughputs. This study uses the
+/// mean since the start, because a node sends only a few segments a minute.
+fn until_minute(progress: &Progress, minute: u32) -> Result<Vec<f64>, Gap> {
     let seconds = f64::from(minute) * 60.0;
-    let rates = |bytes: &Vec<u64>| bytes.iter().map(|it| *it as f64 / seconds).collect();
-    bytes.map(rates).ok_or(Gap::Nothing)
+    let bytes = bytes_until(progress, minute)?.iter();
+    Ok(bytes.map(|it| *it as f64 / seconds).collect())
 }
 
 /// Returns each node's mean rate in the given minute alone, in bytes per second.
 fn in_minute(progress: &Progress, minute: u32) -> Result<Vec<f64>, Gap> {
-    let until = until_minute(progress, minute)?;
-    let minutes = f64::from(minute);
-    let before = match minute {
-        0 | 1 => vec![0.0; until.len()],
-        _ => until_minute(progress, minute - 1)?,
+    let until = bytes_until(progress, minute)?;
+    let before: &[u64] = match minute {
+        0 | 1 => &[0; NODES],
+        _ => bytes_until(progress, minute - 1)?,
     };
-    let both = until.iter().zip(before);
-    Ok(both
-        .map(|(until, before)| until * minutes - before * (minutes - 1.0))
+    let bytes = until.iter().zip(before);
+    Ok(bytes
+        .map(|(until, before)| until.saturating_sub(*before) as f64 / 60.0)
         .collect())
 }
 
@@ -356,5 +361,17 @@ mod tests {
         let index = jain_at(&progress, 2).unwrap();
         assert!((index - 1.0).abs() < 1e-12, "{index}");
         assert_eq!(jain_at(&progress, 3), Err(Gap::Nothing));
+    }
+
+    #[test]
+    fn a_minute_in_which_a_node_has_no_bytes_has_no_ratio() {
+        let mut progress = Progress::default();
+        for minute in 1..=13 {
+            let mut bytes = vec![100 * minute; NODES];
+            bytes[0] = 5_000;
+            progress.bytes.push(bytes);
+        }
+        assert_eq!(max_min_of_minute(&progress, 3), Err(Gap::Nothing));
+        assert!(jain_of_minute(&progress, 3).is_ok());
     }
 }

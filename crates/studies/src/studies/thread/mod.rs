@@ -5,6 +5,7 @@
 //! and links. The runs need OpenThread as a module (`make thread`).
 
 mod awake;
+mod by_loss;
 mod fleet;
 mod hops;
 mod lock;
