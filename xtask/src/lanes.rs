@@ -1,7 +1,7 @@
 //! Runs the tests of the workspace, built once, in lanes. Tests that wait for real time (network
 //! namespaces, a kernel, a mesh in real time) run one after the other in one lane. The longest of
 //! them has lanes of its own, in which each case is a separate process with its own network
-//! namespace. These lanes run in a process of their own (`ci-waiting`), next to the lane of all
+//! namespace. These lanes run in a process of their own (`ci-waiting`), next to the lanes of all
 //! tests that compute, and next to the steps that use the built program. In one lane, as in `cargo
 //! test`, the processors would be idle for minutes.
 
@@ -34,6 +34,8 @@ const WAITING: [&str; 9] = [
 const LONGEST: &str = "taim";
 /// Number of cases of the longest test that run in parallel. They mostly wait.
 const LONGEST_LANES: usize = 2;
+/// Number of programs that compute in parallel. Many of them have only one busy thread for a while.
+const COMPUTING_LANES: usize = 2;
 
 /// Names of test targets that a later step runs, after it has built the images that they need.
 const LATER: [&str; 1] = ["firmware"];
@@ -122,7 +124,7 @@ pub fn computing(workspace: &Workspace) -> Result<(), Failure> {
     if computing.is_empty() {
         return Err(Failure::new("test: cargo lists no test program"));
     }
-    run(&[(computing, 1)])?;
+    run(&[(computing, COMPUTING_LANES)])?;
     let mut documented = workspace.patient_cargo();
     workspace::run(documented.args(["test", "--workspace", "--doc"]))
 }
