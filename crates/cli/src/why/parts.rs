@@ -30,7 +30,7 @@ enum PartPlace {
 }
 
 impl Part {
-    /// Returns the part in a fragment; `None` if the frame is no fragment.
+    /// Returns the part in a fragment; `None` if the frame is not a fragment.
     pub fn of(lowpan: &Lowpan<'_>) -> Option<Part> {
         let ends = lowpan.mesh.map(|mesh| (mesh.originator, mesh.last));
         match &lowpan.body {

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use redpoll_mac::Service;
-use redpoll_replay::{DutyConfig, Method, Release};
+use redpoll_replay::{DutyConfig, Method, Release, Replay, ReplayConfig};
 
 use super::*;
 use crate::trace::{FrameTrace, TraceError, TracedFrame};
