@@ -118,8 +118,8 @@ impl Looks {
                 let known = variants.entry(base.to_owned()).or_default();
                 let variant = match suffix {
                     "" => 0,
-                    // `beyond` has Redpoll's defaults, which look the same in every figure.
-                    "beyond" => 1,
+                    // `Redpoll` has Redpoll's defaults, which look the same in every figure.
+                    "Redpoll" => 1,
                     _ => match known.iter().position(|it| it == suffix) {
                         Some(at) => 2 + at,
                         None => {

@@ -4,12 +4,12 @@
 //! The paper's curves have no numbers, so the criteria judge the statements of its text. `scenes`
 //! lists each parameter that the paper does not state, with the reason for the chosen value.
 
-mod beyond;
 mod dual;
 mod energy;
 mod fading;
 mod overall;
 mod probes;
+mod redpoll;
 mod rules;
 mod scenes;
 mod throughput;
@@ -65,7 +65,7 @@ const TERMS: &[(&str, &str)] = &[
          when the receiver should wake up. LPP: receivers announce that they listen.",
     ),
     (
-        "beyond",
+        "Redpoll",
         "The same chain and the same MAC with Redpoll's own TCP and headers, without and with the \
          cache. The paper has no numbers for this TCP, so these rows are of the kind `promises` \
          and do not count as reproductions.",
@@ -86,10 +86,10 @@ const PALETTE: &[(&str, Hue)] = &[
     ("DTC", Hue::Green),
     ("TSS", Hue::Orange),
     ("uIP", Hue::Blue),
-    ("beyond", Hue::Vermilion),
-    ("beyond + cctrl", Hue::Purple),
-    ("beyond + DTC", Hue::Green),
-    ("beyond + TSS", Hue::Orange),
+    ("Redpoll", Hue::Vermilion),
+    ("Redpoll + cctrl", Hue::Purple),
+    ("Redpoll + DTC", Hue::Green),
+    ("Redpoll + TSS", Hue::Orange),
     ("node 2", Hue::Blue),
     ("node 3", Hue::Sky),
     ("node 4", Hue::Green),
@@ -106,7 +106,7 @@ fn figures() -> Vec<Figure> {
     figures.push(overall::figure_9());
     figures.push(overall::figure_10());
     figures.push(fading::fading());
-    figures.push(beyond::beyond());
+    figures.push(redpoll::figure());
     figures.push(rules::rules());
     figures
 }

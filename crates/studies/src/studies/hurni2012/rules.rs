@@ -1,9 +1,9 @@
 //! The two caches from which the paper's cache was developed, over the paper's chain.
 
-use super::beyond::{BYTES, received};
+use super::redpoll::{BYTES, received};
 use super::scenes::{
-    CCTRL, EARLIER, HOPS, Mac, NULLMAC, SEGMENTS, UNMODIFIED, XMAC, aside, beside, beyond as ours,
-    case, least, line, ratio_of_means, segments, tss_quiet,
+    CCTRL, EARLIER, HOPS, Mac, NULLMAC, SEGMENTS, UNMODIFIED, XMAC, aside, beside, case, least,
+    line, ratio_of_means, redpoll as ours, segments, tss_quiet,
 };
 use redpoll_experiments::{At, Case, Figure, Metric};
 
@@ -77,7 +77,7 @@ fn of_uip(figure: &mut Figure, mac: Mac) {
 }
 
 fn of_ours(figure: &mut Figure, mac: Mac) {
-    let named = |name: &str| format!("beyond{name}, {}", mac.name);
+    let named = |name: &str| format!("Redpoll{name}, {}", mac.name);
     let plain = |hops| ours(mac, hops, false);
     let without = line(figure, &named(""), BYTES, plain, received);
     let paper = |hops| ours(mac, hops, true);

@@ -277,8 +277,8 @@ pub fn without_memory(mac: Mac, variant: Variant, hops: u32) -> Case {
 ///
 /// The segment size depends on the MAC: one frame over NullMAC and X-MAC, which never retransmit a
 /// lost frame; 48 bytes, uIP's maximum on these nodes, over ContikiMAC; the default over LPP.
-pub fn beyond(mac: Mac, hops: u32, cache: bool) -> Case {
-    let case = beyond_by_default(mac, hops, cache);
+pub fn redpoll(mac: Mac, hops: u32, cache: bool) -> Case {
+    let case = redpoll_by_default(mac, hops, cache);
     match mac {
         NULLMAC | XMAC => case.set("tcp.mss", "1 frames"),
         CONTIKIMAC => case.set("tcp.mss", "48 B"),
@@ -287,7 +287,7 @@ pub fn beyond(mac: Mac, hops: u32, cache: bool) -> Case {
 }
 
 /// Returns the chain with Redpoll's TCP and segments of five frames.
-pub fn beyond_by_default(mac: Mac, hops: u32, cache: bool) -> Case {
+pub fn redpoll_by_default(mac: Mac, hops: u32, cache: bool) -> Case {
     let variant = Variant {
         cache,
         ..UNMODIFIED

@@ -1,7 +1,7 @@
 //! Figures 4 and 9: links, queues and routes.
 
-use super::beyond::heaviest;
 use super::read::{LINK_ETX, QUEUE_LOSS, link_etx, queue_loss};
+use super::redpoll::heaviest;
 use super::scenes::{HEAVY, LIGHT, TCP_DOWN, TCP_UP, Traffic, UDP_DOWN, UDP_UP, case, line};
 use redpoll_experiments::{At, Figure, Metric, Reading, Run, VERDICT};
 
@@ -74,7 +74,7 @@ pub fn figure_4b() -> Figure {
         );
     let lines = Traffic::ALL.map(|traffic| line(&mut figure, QUEUE_LOSS, traffic, queue_loss));
     let ours = figure.point(
-        At::new("beyond", HEAVY),
+        At::new("Redpoll", HEAVY),
         QUEUE_LOSS,
         &heaviest(TCP_UP),
         queue_loss,

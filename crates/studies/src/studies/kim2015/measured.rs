@@ -54,8 +54,8 @@ fn findings(figure: &mut Figure, x: &'static str, case: &dyn Fn(Traffic, u32) ->
         (UDP_DOWN.name, &udp_down),
         (TCP_UP.name, &tcp_up),
         (TCP_DOWN.name, &tcp_down),
-        ("beyond, up", &ours_up),
-        ("beyond, down", &ours_down),
+        ("Redpoll, up", &ours_up),
+        ("Redpoll, down", &ours_down),
     ] {
         much.push(row(name, THROUGHPUT, case, throughput));
         fair.push(row(name, JAIN, case, jain));

@@ -4,12 +4,12 @@
 //! The paper's figures are scatter plots, so the criteria judge the statements of its text.
 //! `scenes` lists each parameter that the paper does not state, with the reason for its value.
 
-mod beyond;
 mod fairness;
 mod link;
 mod load;
 mod measured;
 mod read;
+mod redpoll;
 mod scenes;
 mod sources;
 mod sweep;
@@ -51,7 +51,7 @@ const TERMS: &[(&str, &str)] = &[
         "Mean number of times that the sender sent each byte that arrived.",
     ),
     (
-        "beyond",
+        "Redpoll",
         "The same mesh with Redpoll's own TCP at the nodes; the server's is unchanged. The paper \
          has no numbers for this TCP, so these rows are of the kind `promises` and do not count as \
          reproductions.",
@@ -63,7 +63,7 @@ const PALETTE: &[(&str, Hue)] = &[
     ("UDP down", Hue::Green),
     ("TCP up", Hue::Blue),
     ("TCP down", Hue::Purple),
-    ("beyond", Hue::Vermilion),
+    ("Redpoll", Hue::Vermilion),
 ];
 
 fn figures() -> Vec<Figure> {
@@ -79,7 +79,7 @@ fn figures() -> Vec<Figure> {
         link::figure_9(),
         fairness::figure_10(),
         sweep::figure_11(),
-        beyond::beyond(),
+        redpoll::figure(),
         load::by_load(),
         sources::sources(),
     ]

@@ -31,8 +31,8 @@ pub fn figure_3b() -> Figure {
     let up_rtt = figure.line("uplink", RTT, ups(), rtt);
     let down = figure.line("downlink", GOODPUT, downs(), goodput);
     let down_rtt = figure.line("downlink", RTT, downs(), rtt);
-    figure.line("beyond", GOODPUT, own(), goodput);
-    figure.line("beyond", RTT, own(), rtt);
+    figure.line("Redpoll", GOODPUT, own(), goodput);
+    figure.line("Redpoll", RTT, own(), rtt);
     figure
         .ratio(
             "uplink: goodput with a buffer of 3 segments / goodput with a buffer of 4 segments",

@@ -183,24 +183,24 @@ fn own_radio(figure: &mut Figure, series: &'static str, case: &Case) -> [Handle;
 }
 
 /// Adds Redpoll's own node with its defaults, and with a window of two segments.
-fn beyond(figure: &mut Figure) {
+fn redpoll(figure: &mut Figure) {
     let own = (*hourly(day_of_both())).clone();
-    let [tcp, coap] = own_radio(figure, "beyond", &own);
+    let [tcp, coap] = own_radio(figure, "Redpoll", &own);
     let reliability = [&PROTOCOLS[0], &PROTOCOLS[1]].map(|it| {
         figure
-            .point(At::new("beyond", it.name), RELIABILITY, &own, |run| {
+            .point(At::new("Redpoll", it.name), RELIABILITY, &own, |run| {
                 reliability_of(run, it.flows)
             })
             .handle()
     });
     let windows = [
         (
-            "beyond, one hour at night",
+            "Redpoll, one hour at night",
             "Redpoll's node, one hour at night: radio duty cycle, ratio TCP / CoAP",
             day_of_both(),
         ),
         (
-            "beyond, one hour at night, window of two segments",
+            "Redpoll, one hour at night, window of two segments",
             "Redpoll's node, one hour at night, window of two segments: radio duty cycle, \
              ratio TCP / CoAP",
             two_segments(day_of_both()),
@@ -216,11 +216,11 @@ fn beyond(figure: &mut Figure) {
             tcp,
             coap,
         )
-        .judged("beyond-radio-tcp-over-coap")
+        .judged("redpoll-radio-tcp-over-coap")
         .cause(TWO_SEGMENTS, &shown_by);
     figure
         .of("Redpoll's node: reliability of TCP", reliability[0])
-        .judged("beyond-tcp-reliability");
+        .judged("redpoll-tcp-reliability");
 }
 
 pub fn table_7() -> Figure {
@@ -274,7 +274,7 @@ pub fn table_7() -> Figure {
             unreliable,
         )
         .paper(2.5);
-    beyond(&mut figure);
+    redpoll(&mut figure);
     figure
 }
 
@@ -306,7 +306,7 @@ pub fn figure_11() -> Figure {
     );
     by_the_hour(
         &mut figure,
-        ["TCP, beyond", "CoAP, beyond"],
+        ["TCP, Redpoll", "CoAP, Redpoll"],
         &hourly(day_of_both()),
     );
     let night_pauses = quotient(

@@ -91,8 +91,8 @@ pub fn figure_12() -> Figure {
         )
         .handle();
     let own = || LOADS.map(|(load, ms)| (load, case("tcp", ms)));
-    figure.line("TCP, beyond", MEDIAN, own(), |run| goodput(run, 0.5));
-    let own_jain = figure.line("TCP, beyond", JAIN, own(), jain);
+    figure.line("TCP, Redpoll", MEDIAN, own(), |run| goodput(run, 0.5));
+    let own_jain = figure.line("TCP, Redpoll", JAIN, own(), jain);
 
     figure
         .of("TCP, median goodput / offered load, 1 kb/s", tcp.at(1.0))
@@ -148,7 +148,7 @@ pub fn figure_12() -> Figure {
             "Redpoll's node: TCP, Jain's index at 16 kb/s",
             own_jain.at(16.0),
         )
-        .judged("beyond-jain")
+        .judged("redpoll-jain")
         .note(
             "in this row, the relays use `red_fair` and `red_pause` (docs/scenario.md); in the rows \
              with the paper's node, they do not",

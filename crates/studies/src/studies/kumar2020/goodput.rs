@@ -67,7 +67,7 @@ pub fn section_6_3() -> Figure {
     figure.row(testbed.at(0)).paper(75.0).judged("one-hop");
     figure.row(testbed.at(40)).paper(75.0);
     let own = [0, 40_u32].map(|ms| (ms, delay(line(1), ms)));
-    figure.line("beyond", GOODPUT, own, goodput);
+    figure.line("Redpoll", GOODPUT, own, goodput);
     figure
 }
 
@@ -87,8 +87,8 @@ pub fn section_7_2() -> Figure {
     let testbed = figure.line("testbed", GOODPUT, cases(), goodput);
     figure.line("testbed", LOSS, cases(), segment_loss);
     let own = || HOPS.map(|hops| (hops, line(hops)));
-    figure.line("beyond", GOODPUT, own(), goodput);
-    figure.line("beyond", LOSS, own(), segment_loss);
+    figure.line("Redpoll", GOODPUT, own(), goodput);
+    figure.line("Redpoll", LOSS, own(), segment_loss);
     for (index, hops) in HOPS.into_iter().enumerate() {
         let row = figure.row(testbed.at(hops)).paper(MEASURED[index]);
         if let Some(id) = IDS[index] {

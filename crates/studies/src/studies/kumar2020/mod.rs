@@ -3,7 +3,7 @@
 //! The study omits appendix A.4 and table 8, which need other platforms or sources.
 //!
 //! Series called `testbed` have the paper's link as far as it is known (`vocabulary::profiles`);
-//! `beyond` is the same scenario with Redpoll's own defaults.
+//! `Redpoll` is the same scenario with Redpoll's own defaults.
 
 mod bound;
 mod buffer_size;
@@ -50,7 +50,7 @@ const TERMS: &[(&str, &str)] = &[
          in the paper (TCP, CoAP, uplink, 1 hop, ...) are also of this node.",
     ),
     (
-        "beyond",
+        "Redpoll",
         "The same scenario with Redpoll's own node as shipped. The paper has no numbers for \
          this node, so these rows are of the kind `promises` and do not count as reproductions.",
     ),
@@ -68,7 +68,7 @@ const TERMS: &[(&str, &str)] = &[
 
 const PALETTE: &[(&str, Hue)] = &[
     ("testbed", Hue::Blue),
-    ("beyond", Hue::Vermilion),
+    ("Redpoll", Hue::Vermilion),
     ("TCP", Hue::Blue),
     ("HTTP", Hue::Blue),
     ("CoAP", Hue::Orange),

@@ -22,7 +22,7 @@ pub fn testbed(hops: u32, ms: u32) -> Case {
     delay(tcplp(line(hops)), ms).set("duration", "600 s")
 }
 
-fn beyond(hops: u32, ms: u32) -> Case {
+fn redpoll(hops: u32, ms: u32) -> Case {
     delay(line(hops), ms).set("duration", "600 s")
 }
 
@@ -33,15 +33,15 @@ struct Sweep {
 
 fn sweep(figure: &mut Figure, hops: u32) -> Sweep {
     let cases = || DELAYS.map(|ms| (ms, testbed(hops, ms)));
-    let own = || DELAYS.map(|ms| (ms, beyond(hops, ms)));
+    let own = || DELAYS.map(|ms| (ms, redpoll(hops, ms)));
     let goodput_line = figure.line("testbed", GOODPUT, cases(), goodput);
     figure.line("equation 1", GOODPUT, cases(), equation_1);
     if hops > 1 {
         figure.line("equation 2", CLASSIC, cases(), equation_2);
     }
     let loss = figure.line("testbed", LOSS, cases(), segment_loss);
-    figure.line("beyond", GOODPUT, own(), goodput);
-    figure.line("beyond", LOSS, own(), segment_loss);
+    figure.line("Redpoll", GOODPUT, own(), goodput);
+    figure.line("Redpoll", LOSS, own(), segment_loss);
     Sweep {
         goodput: goodput_line,
         loss,
@@ -124,8 +124,8 @@ pub fn figure_5c() -> Figure {
     let cases = |hops| DELAYS.map(|ms| (ms, testbed(hops, ms)));
     let one = figure.line("1 hop", RTT, cases(1), rtt);
     let three = figure.line("3 hops", RTT, cases(3), rtt);
-    let own = DELAYS.map(|ms| (ms, beyond(3, ms)));
-    figure.line("3 hops, beyond", RTT, own, rtt);
+    let own = DELAYS.map(|ms| (ms, redpoll(3, ms)));
+    figure.line("3 hops, Redpoll", RTT, own, rtt);
     figure
         .ratio(
             "RTT over 3 hops, ratio d = 100 ms / d = 0",
@@ -154,7 +154,7 @@ pub fn figure_5d() -> Figure {
     let per_kib = |run: &Run| Ok(frames(run)? / (run.flow("bulk", "/delivered_bytes")? / 1_024.0));
     let [(all, of_kib), _] = [
         ("testbed", testbed as fn(u32, u32) -> Case),
-        ("beyond", beyond),
+        ("Redpoll", redpoll),
     ]
     .map(|(series, case)| {
         let cases = || DELAYS.map(|ms| (ms, case(3, ms)));
@@ -235,8 +235,8 @@ pub fn figure_6a() -> Figure {
          to 20 ms have fewer losses",
         &shown_by,
     );
-    let own = beyond(3, 0).probe(SENDER);
-    figure.seen(At::new("beyond", X::None), MAXIMUM, &own, at_maximum);
+    let own = redpoll(3, 0).probe(SENDER);
+    figure.seen(At::new("Redpoll", X::None), MAXIMUM, &own, at_maximum);
     figure
 }
 

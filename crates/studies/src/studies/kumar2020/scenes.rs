@@ -106,7 +106,8 @@ pub fn line(hops: u32) -> Case {
     floor("bulk", BULK).set("apps.bulk.on", sender)
 }
 
-/// Returns a bulk flow from a border router's neighbour to a server behind it, with Redpoll's link.
+/// Returns a bulk flow from a neighbour of the border router to a server behind that router. The
+/// link has Redpoll's defaults.
 pub fn uplink() -> Case {
     floor("uplink", BULK).with(&[
         ("apps.sink.on", "host"),
@@ -130,8 +131,8 @@ pub enum Speaks {
     Coap,
 }
 
-/// Returns a host's client that requests `bytes` bytes from a sleepy leaf three hops away, with
-/// Redpoll's link. Segments have three frames, as in the paper's §8, and so do 256-byte blocks.
+/// Returns a host's client that requests `bytes` bytes from a sleepy leaf three hops away. The link
+/// has Redpoll's defaults. Segments have three frames, as in the paper's §8, and so do 256-byte blocks.
 pub fn web(speaks: Speaks, bytes: u32) -> Case {
     let file = format!("{bytes} B");
     let case = floor("web", WEB)

@@ -5,7 +5,7 @@ use crate::vocabulary::profiles::tcplp;
 use crate::vocabulary::read::{GOODPUT, RATIO, goodput};
 use redpoll_experiments::{At, Case, Figure, Handle, Line, X};
 
-const THREE_HOPS: &str = "beyond, 3 hops";
+const THREE_HOPS: &str = "Redpoll, 3 hops";
 
 pub fn figure_3a() -> Figure {
     let mut figure = Figure::new("3a", "Goodput against the size of a segment")
@@ -25,7 +25,7 @@ pub fn figure_3a() -> Figure {
     let up = figure.line("uplink", GOODPUT, up, goodput);
     let down = paper(all(wide(downlink())).collect());
     let down = figure.line("downlink", GOODPUT, down, goodput);
-    let own = figure.line("beyond", GOODPUT, all(wide(uplink())), goodput);
+    let own = figure.line("Redpoll", GOODPUT, all(wide(uplink())), goodput);
     let three_hops = figure.line(THREE_HOPS, GOODPUT, ends(line(3)), goodput);
     let one_hop = figure
         .ratio(
@@ -66,7 +66,7 @@ pub fn figure_3a() -> Figure {
             three_hops.at(5),
             three_hops.at(1),
         )
-        .judged("beyond-3-hops-5-over-1")
+        .judged("redpoll-3-hops-5-over-1")
         .cause(OWN_FRAME, &[counted, one_hop]);
     figure
         .ratio(

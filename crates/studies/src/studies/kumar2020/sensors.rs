@@ -68,7 +68,7 @@ pub fn figure_9() -> Figure {
     });
     for (name, transport) in [TCP, COAP] {
         let cases = batches.map(|(what, batch)| (what, hour(readings(transport, batch))));
-        metrics(&mut figure, &format!("{name}, beyond"), &cases);
+        metrics(&mut figure, &format!("{name}, Redpoll"), &cases);
     }
     let all =
         |what: &'static str| [&tcp, &coap, &cocoa].map(|protocol| protocol.reliability.at(what));
@@ -257,15 +257,15 @@ fn figure_10_lines(figure: &mut Figure) -> Lossy {
         cocoa: cocoa.0,
         ideal: ideal[..UP_TO_15.len()].to_vec(),
         not_by_timeout: figure.line("TCP", NOT_BY_TIMEOUT, cases("tcp"), not_by_timeout),
-        own_tcp: metrics(figure, "TCP, beyond", &own("tcp")),
-        own_coap: metrics(figure, "CoAP, beyond", &own("coap")),
-        own_ideal: metrics(figure, "ideal, beyond", &own("ideal")),
+        own_tcp: metrics(figure, "TCP, Redpoll", &own("tcp")),
+        own_coap: metrics(figure, "CoAP, Redpoll", &own("coap")),
+        own_ideal: metrics(figure, "ideal, Redpoll", &own("ideal")),
         own_two: {
             let two = FROM_6_TO_15.map(|it| {
                 let case = two_segments(readings("tcp", 64));
                 (it, lossy_hour(loss(case, it)))
             });
-            figure.line("TCP, beyond, window of two segments", DUTY, two, leaves)
+            figure.line("TCP, Redpoll, window of two segments", DUTY, two, leaves)
         },
         losses: losses_at_21(figure),
     }
@@ -397,7 +397,7 @@ fn figure_10_promises(figure: &mut Figure, of: &Lossy) {
             of.own_tcp.radio.at(0),
             of.own_coap.radio.at(0),
         )
-        .judged("beyond-radio-tcp-over-coap-0");
+        .judged("redpoll-radio-tcp-over-coap-0");
     let of_two = worst(
         figure,
         "Redpoll's node: radio duty cycle, TCP with a window of two segments / CoAP, greatest \
@@ -410,26 +410,26 @@ fn figure_10_promises(figure: &mut Figure, of: &Lossy) {
         "Redpoll's node: radio duty cycle, TCP / CoAP, greatest ratio from 6 to 15 % loss",
         [&of.own_tcp, &of.own_coap].map(|it| it.radio.some(FROM_6_TO_15)),
     )
-    .judged("beyond-radio-tcp-over-coap-6-to-15")
+    .judged("redpoll-radio-tcp-over-coap-6-to-15")
     .cause(TWO_SEGMENTS, &[of_two]);
     worst_duty(
         figure,
         "Redpoll's node: radio duty cycle, TCP / ideal, greatest ratio up to 15 % loss",
         (&of.own_tcp, &of.own_ideal),
     )
-    .judged("beyond-radio-tcp-over-ideal");
+    .judged("redpoll-radio-tcp-over-ideal");
     least_reliability(
         figure,
         "Redpoll's node: TCP, least reliability up to 15 % loss",
         &of.own_tcp,
     )
-    .judged("beyond-tcp-reliability");
+    .judged("redpoll-tcp-reliability");
     least_reliability(
         figure,
         "Redpoll's node: CoAP, least reliability up to 15 % loss",
         &of.own_coap,
     )
-    .judged("beyond-coap-reliability");
+    .judged("redpoll-coap-reliability");
 }
 
 pub fn figure_10() -> Figure {

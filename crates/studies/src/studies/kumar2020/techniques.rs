@@ -270,7 +270,7 @@ fn own(table: &mut Ablation) {
             "radio duty cycle, ratio with / without one poll for all waiting frames",
             &one_poll,
         )
-        .judged("beyond-one-poll");
+        .judged("redpoll-one-poll");
     let schedule = Technique {
         name: "a learned poll schedule",
         metric: DUTY_SCHEDULE,
@@ -283,5 +283,5 @@ fn own(table: &mut Ablation) {
             "radio duty cycle, ratio with / without a learned poll schedule",
             &schedule,
         )
-        .judged("beyond-schedule");
+        .judged("redpoll-schedule");
 }

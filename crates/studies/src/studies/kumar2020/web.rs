@@ -94,7 +94,7 @@ pub fn figure_7() -> Figure {
     });
     let [own_http, own_coap] = PROTOCOLS.map(|(name, speaks)| {
         let cases = hows.map(|how| (how, sleep(web(speaks, 82), how)));
-        figure.line(&format!("{name}, beyond"), LATENCY, cases, latency)
+        figure.line(&format!("{name}, Redpoll"), LATENCY, cases, latency)
     });
     figure.of("latency, HTTP, always on, in ms", http.at(ALWAYS_ON));
     figure
@@ -144,14 +144,14 @@ pub fn figure_7() -> Figure {
             own_http.at(ADAPTIVE),
             own_coap.at(ADAPTIVE),
         )
-        .judged("beyond-adaptive");
+        .judged("redpoll-adaptive");
     figure
         .ratio(
             "Redpoll's node: latency of HTTP, ratio adaptive / not adaptive",
             own_http.at(ADAPTIVE),
             own_http.at(ONE_SECOND),
         )
-        .judged("beyond-adaptive-over-not");
+        .judged("redpoll-adaptive-over-not");
     figure
 }
 
@@ -180,7 +180,7 @@ pub fn figure_8a() -> Figure {
         let line = figure.line(name, LATENCY, cases(), latency);
         figure.error_bars(&line, [&quartiles[0], &quartiles[1]]);
         let own = SIZES.map(|bytes| (bytes, restless(web(speaks, bytes))));
-        figure.line(&format!("{name}, beyond"), LATENCY, own, latency);
+        figure.line(&format!("{name}, Redpoll"), LATENCY, own, latency);
         line
     });
     figure.ratio(
@@ -218,7 +218,7 @@ pub fn figure_8b() -> Figure {
     let cases = PROTOCOLS.map(|(name, speaks)| (name, long(tcplp(whole(speaks)))));
     let testbed = figure.line("testbed", GOODPUT, cases, rate);
     let cases = PROTOCOLS.map(|(name, speaks)| (name, long(whole(speaks))));
-    let beyond = figure.line("beyond", GOODPUT, cases, rate);
+    let redpoll = figure.line("Redpoll", GOODPUT, cases, rate);
     let five = PROTOCOLS.map(|(name, speaks)| {
         let case = whole(speaks)
             .set("tcp.mss", "5 frames")
@@ -254,14 +254,14 @@ pub fn figure_8b() -> Figure {
     figure
         .ratio(
             "Redpoll's node: goodput, ratio TCP / CoAP",
-            beyond.at("HTTP"),
-            beyond.at("CoAP"),
+            redpoll.at("HTTP"),
+            redpoll.at("CoAP"),
         )
-        .judged("beyond-tcp-over-coap")
+        .judged("redpoll-tcp-over-coap")
         .cause(
             "CoAP on Redpoll's node is twice as fast as on the paper's node: packets take no time \
              of an operating system, and one poll delivers all frames of a block",
-            &[beyond.at("CoAP"), testbed.at("CoAP")],
+            &[redpoll.at("CoAP"), testbed.at("CoAP")],
         );
     figure
 }

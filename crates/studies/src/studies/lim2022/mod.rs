@@ -3,10 +3,10 @@
 //! The paper's curves have no numbers, so the criteria judge the statements of its text. `scenes`
 //! lists each parameter that the paper does not state, with the reason for the chosen value.
 
-mod beyond;
 mod fairness;
 mod goodput;
 mod hidden;
+mod redpoll;
 mod retransmissions;
 mod scenes;
 mod sources;
@@ -45,7 +45,7 @@ const TERMS: &[(&str, &str)] = &[
          second. NullRDC and ContikiMAC are those of Contiki 3.0.",
     ),
     (
-        "beyond",
+        "Redpoll",
         "The same mesh and the same MAC with Redpoll's own TCP at the nodes. The paper has no \
          numbers for this TCP, so these rows are of the kind `promises` and do not count as \
          reproductions.",
@@ -55,7 +55,7 @@ const TERMS: &[(&str, &str)] = &[
 const PALETTE: &[(&str, Hue)] = &[
     ("uIP", Hue::Blue),
     ("Lim", Hue::Orange),
-    ("beyond", Hue::Vermilion),
+    ("Redpoll", Hue::Vermilion),
     ("geometry", Hue::Grey),
 ];
 
@@ -64,7 +64,7 @@ fn figures() -> Vec<Figure> {
     figures.extend(scenes::LOADS.map(|load| goodput::figure_2(&load)));
     figures.extend(scenes::LOADS.map(|load| retransmissions::figure_3(&load)));
     figures.extend(scenes::LOADS.map(|load| fairness::figure_4(&load)));
-    figures.push(beyond::beyond());
+    figures.push(redpoll::figure());
     figures.push(sources::sources());
     figures
 }

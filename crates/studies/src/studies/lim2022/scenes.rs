@@ -153,9 +153,9 @@ pub const LIM: Tcp = Tcp {
     word: "lim",
     transport: "uip-lim",
 };
-pub const BEYOND: Tcp = Tcp {
-    name: "beyond",
-    word: "beyond",
+pub const REDPOLL: Tcp = Tcp {
+    name: "Redpoll",
+    word: "redpoll",
     transport: "redpoll",
 };
 /// Reason for which a statement holds for only one of the two timers.

@@ -36,7 +36,7 @@ pub fn border() -> Figure {
     of_line(&mut figure, "Redpoll", line(), "redpoll");
     of_line(&mut figure, "one segment", line_of_one_segment(), "segment");
     of_testbed(&mut figure, "BLIP", Testbed::One.tcp(), "blip");
-    of_testbed(&mut figure, "Redpoll", super::beyond::ours(), "redpoll");
+    of_testbed(&mut figure, "Redpoll", super::redpoll::ours(), "redpoll");
     figure
 }
 

@@ -3,10 +3,10 @@
 //!
 //! `scenes` lists each parameter that the paper does not state, with the reason for its value.
 
-mod beyond;
 mod border;
 mod probes;
 mod read;
+mod redpoll;
 mod scenes;
 mod spare;
 mod testbeds;
@@ -64,7 +64,7 @@ const TERMS: &[(&str, &str)] = &[
          the kind `promises`.",
     ),
     (
-        "beyond",
+        "Redpoll",
         "Redpoll's TCP at nodes and server. The paper has no numbers for this TCP, so \
          these rows are of the kind `promises` and do not count as reproductions.",
     ),
@@ -74,7 +74,7 @@ const PALETTE: &[(&str, Hue)] = &[
     ("without", Hue::Blue),
     ("TAiM", Hue::Vermilion),
     ("UDP", Hue::Green),
-    ("beyond", Hue::Purple),
+    ("Redpoll", Hue::Purple),
     ("lead", Hue::Vermilion),
     ("spared", Hue::Vermilion),
     ("DRR", Hue::Sky),
@@ -89,7 +89,7 @@ fn figures() -> Vec<Figure> {
         testbeds::figure_11(),
         testbeds::figure_14(),
         testbeds::figure_15(),
-        beyond::beyond(),
+        redpoll::figure(),
         border::border(),
         spare::spare(),
     ]

@@ -96,7 +96,7 @@ routes = 32
 connections = 64
 "#;
 
-/// Number of nodes without the border router.
+/// Number of nodes, not counting the border router.
 pub const NODES: usize = 30;
 /// Number of nodes of testbed-1 in the room, which come first; the others are in the corridor.
 pub const IN_ROOM: usize = 12;

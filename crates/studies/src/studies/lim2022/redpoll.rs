@@ -1,6 +1,6 @@
 //! Redpoll's TCP at the nodes, in the case in which the paper's TCPs do worst.
 
-use super::scenes::{BEYOND, LIM, LOADS, Mac, RANGES, UIP, case, segments, verdict};
+use super::scenes::{LIM, LOADS, Mac, RANGES, REDPOLL, UIP, case, segments, verdict};
 use crate::vocabulary::read::{JAIN, fairness};
 use redpoll_experiments::{Figure, Gap, Metric, Reading, Run};
 
@@ -21,11 +21,11 @@ fn radio_on(run: &Run) -> Reading {
 }
 
 /// Compares the three TCPs at the heaviest load over ContikiMAC at 8 Hz.
-pub fn beyond() -> Figure {
-    let mut figure = Figure::new("beyond", "Redpoll's TCP over ContikiMAC")
+pub fn figure() -> Figure {
+    let mut figure = Figure::new("redpoll", "Redpoll's TCP over ContikiMAC")
         .x_label("transmission range in m")
         .about(
-            "Figure 2c at 8 Hz, with Redpoll's TCP (series `beyond`) in addition to the paper's \
+            "Figure 2c at 8 Hz, with Redpoll's TCP (series `Redpoll`) in addition to the paper's \
              two. The segments of Redpoll's TCP have the default size, so a segment can hold \
              several readings of 48 bytes. Radio time is that of all nodes except the border \
              router.",
@@ -33,7 +33,7 @@ pub fn beyond() -> Figure {
         .aside();
     let load = LOADS[2];
     let mac = Mac::ContikiMac(8);
-    let lines = [BEYOND, UIP, LIM].map(|tcp| {
+    let lines = [REDPOLL, UIP, LIM].map(|tcp| {
         let cases = || RANGES.map(|range_m| (range_m, case(tcp, mac, load, range_m)));
         let goodput = figure.line(tcp.name, GOODPUT, cases(), segments);
         let jain = figure.line(tcp.name, JAIN, cases(), |run| fairness(run, "readings"));

@@ -20,10 +20,10 @@ pub fn heaviest(traffic: Traffic) -> Probed<Pieces> {
     ours(&case(traffic, HEAVY)).probe(FROM_SERVER)
 }
 
-pub fn beyond() -> Figure {
-    let mut figure = Figure::new("beyond", "Redpoll's TCP over RPL")
+pub fn figure() -> Figure {
+    let mut figure = Figure::new("redpoll", "Redpoll's TCP over RPL")
         .about(
-            "60 packets per minute and node, with Redpoll's TCP (series `beyond`) at the nodes \
+            "60 packets per minute and node, with Redpoll's TCP (series `Redpoll`) at the nodes \
              and a TCP with Linux's rules at the server; the rows of UDP and BLIP's TCP are those \
              of figure 5b.",
         )
@@ -47,10 +47,10 @@ pub fn beyond() -> Figure {
             throughput,
         );
         let most = figure
-            .point(At::new(at("beyond"), way), THROUGHPUT, &ours, throughput)
+            .point(At::new(at("Redpoll"), way), THROUGHPUT, &ours, throughput)
             .handle();
         let jain = figure
-            .point(At::new(at("beyond"), way), JAIN, &ours, |run| {
+            .point(At::new(at("Redpoll"), way), JAIN, &ours, |run| {
                 fairness(run, FLOWS)
             })
             .handle();
@@ -72,7 +72,7 @@ pub fn beyond() -> Figure {
             .judged(format!("{way}-fair"));
         if way == "down" {
             let blip = case(tcp, HEAVY).at_most_seeds(SEEDS).probe(FROM_SERVER);
-            let [_, small] = [("BLIP", &blip), ("beyond", &ours)].map(|(name, case)| {
+            let [_, small] = [("BLIP", &blip), ("Redpoll", &ours)].map(|(name, case)| {
                 figure
                     .seen(At::new(at(name), way), SMALL, case, |_, seen| {
                         seen.small_percent()
@@ -84,7 +84,7 @@ pub fn beyond() -> Figure {
                 .judged("no-8-byte-segments");
             let segments = figure
                 .point(
-                    At::new(at("beyond"), way),
+                    At::new(at("Redpoll"), way),
                     SEGMENTS,
                     &ours,
                     segments_a_packet,

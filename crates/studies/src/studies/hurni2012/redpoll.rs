@@ -1,8 +1,8 @@
 //! Redpoll's TCP over the paper's chain.
 
 use super::scenes::{
-    ALL, LPP, MACS, aside, beside, beyond as ours, beyond_by_default, bytes, case, greatest, least,
-    line, radio_on,
+    ALL, LPP, MACS, aside, beside, bytes, case, greatest, least, line, radio_on, redpoll as ours,
+    redpoll_by_default,
 };
 use redpoll_experiments::{At, Case, Figure, Gap, Metric, Reading, Run};
 
@@ -23,12 +23,12 @@ fn radio_on_a_byte(run: &Run) -> Reading {
 }
 
 /// Compares Redpoll's TCP without and with the cache, and uIP with all techniques.
-pub fn beyond() -> Figure {
-    let mut figure = Figure::new("beyond", "Redpoll's TCP over the chain")
+pub fn figure() -> Figure {
+    let mut figure = Figure::new("redpoll", "Redpoll's TCP over the chain")
         .x_label("hops")
         .about(
             "Payload that arrives within ten minutes over each of Contiki 2.5's MACs: uIP with all \
-             techniques, and Redpoll's TCP (series `beyond`) without and with the cache. Redpoll's \
+             techniques, and Redpoll's TCP (series `Redpoll`) without and with the cache. Redpoll's \
              TCP has its default settings, except that its segments have one frame over NullMAC \
              and X-MAC, which never retransmit a frame, and 48 bytes over ContikiMAC, where \
              long frames make senders forget when their neighbours wake up. Radio time is the sum \
@@ -43,8 +43,8 @@ pub fn beyond() -> Figure {
                 line(&mut figure, &named(name), metric, case, read)
             };
             [
-                of("beyond", &|hops| ours(mac, hops, false)),
-                of("beyond + cctrl", &|hops| ours(mac, hops, true)),
+                of("Redpoll", &|hops| ours(mac, hops, false)),
+                of("Redpoll + cctrl", &|hops| ours(mac, hops, true)),
                 of("uIP", &|hops| case(mac, ALL, hops)),
             ]
         };
@@ -53,9 +53,9 @@ pub fn beyond() -> Figure {
         if mac != LPP {
             aside(
                 &mut figure,
-                &named("beyond, segments of five frames"),
+                &named("Redpoll, segments of five frames"),
                 BYTES,
-                |hops| beyond_by_default(mac, hops, false),
+                |hops| redpoll_by_default(mac, hops, false),
                 received,
             );
         }

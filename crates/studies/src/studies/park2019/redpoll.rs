@@ -32,10 +32,10 @@ fn longer(case: Case) -> Case {
 }
 
 /// Compares runs with and without RED, and with and without TAiM.
-pub fn beyond() -> Figure {
-    let mut figure = Figure::new("beyond", "Redpoll's TCP on testbed-1")
+pub fn figure() -> Figure {
+    let mut figure = Figure::new("redpoll", "Redpoll's TCP on testbed-1")
         .about(
-            "The nodes of figure 4 with Redpoll's TCP (series `beyond`), without and with random \
+            "The nodes of figure 4 with Redpoll's TCP (series `Redpoll`), without and with random \
              early detection and ECN in relays, each without and with TAiM.",
         )
         .aside();
@@ -49,10 +49,10 @@ pub fn beyond() -> Figure {
     let series = [
         ("without", Testbed::One.tcp()),
         ("TAiM", Testbed::One.taim()),
-        ("beyond", ours()),
-        ("beyond, TAiM", taim(ours())),
-        ("beyond, RED", red()),
-        ("beyond, RED and TAiM", taim(red())),
+        ("Redpoll", ours()),
+        ("Redpoll, TAiM", taim(ours())),
+        ("Redpoll, RED", red()),
+        ("Redpoll, RED and TAiM", taim(red())),
     ];
     let rows = series.map(|(series, case)| {
         metrics.map(|(metric, read)| {
@@ -62,16 +62,16 @@ pub fn beyond() -> Figure {
     });
     let [blip, _, _, _, red_rows, both] = rows;
     let periods = figure.point(
-        At::new("beyond, RED and TAiM", X::None),
+        At::new("Redpoll, RED and TAiM", X::None),
         PERIODS,
         &taim(red()),
         |run| run.number("/taim/periods"),
     );
     let mut shown = vec![periods.handle()];
     for (series, case) in [
-        ("beyond, 380 kB per node", ours()),
-        ("beyond, RED, 380 kB per node", red()),
-        ("beyond, RED and TAiM, 380 kB per node", taim(red())),
+        ("Redpoll, 380 kB per node", ours()),
+        ("Redpoll, RED, 380 kB per node", red()),
+        ("Redpoll, RED and TAiM, 380 kB per node", taim(red())),
     ] {
         let case = longer(case);
         let at = At::new(series, X::None);
