@@ -19,18 +19,15 @@ const CLAP: [&str; 4] = ["Args)]", "Parser)]", "Subcommand)]", "ValueEnum)]"];
 
 /// Returns the part of a document that is checked.
 ///
-/// Records of the past stay unchanged: a decision (`docs/adr`) and the history of the versions
-/// before 0.1.0 give the reasons in the words of their time. The title and the summary of a
-/// decision are checked, because they describe it for readers of today, and so is the introduction
-/// of the history. A decision without a summary is checked as a whole.
+/// Records of the past stay unchanged: a decision (`docs/adr`) gives the reasons in the words of its
+/// time. Its title and its summary are checked, because they describe it for readers of today. A
+/// decision without a summary is checked as a whole.
 fn counted<'a>(path: &Path, text: &'a str) -> &'a str {
     let end = if path.starts_with("docs/adr") {
         text.find("\n> ").and_then(|summary| {
             let rest = &text[summary..];
             rest.find("\n\n").map(|length| summary + length)
         })
-    } else if path == Path::new("docs/history.md") {
-        text.find("\n- ")
     } else if path.starts_with("docs/reference") {
         // The pages are made of texts that are counted in the interface.
         Some(0)
@@ -137,10 +134,5 @@ mod tests {
         assert_eq!(counts("docs/size.md", decision), decision);
         let without = "# 1. Title\n\nOld text.\n\nMore.\n";
         assert_eq!(counts("docs/adr/0001-title.md", without), without);
-        let history = "# History\n\nFor contributors.\n\n- A change.\n";
-        assert_eq!(
-            counts("docs/history.md", history),
-            "# History\n\nFor contributors.\n"
-        );
     }
 }
