@@ -201,7 +201,8 @@ struct Counter {
 struct Counted {
     frames: u64,
     bytes: u64,
-    /// Number of wake-ups of the leaf to send ([`APART`]), in the minute after each reading.
+    /// Number of times at which the leaf woke up to send, in the minute after each reading. Frames
+    /// less than [`APART`] apart belong to one wake-up.
     wakes: u64,
     last: Option<Instant>,
 }

@@ -232,13 +232,14 @@ fn tell_hosts(args: &UpArgs, scenario: &Scenario) -> Result<(), Failure> {
 }
 
 fn give_up(rights: &Rights, has_companion: bool, mut sandbox: Sandbox) -> Result<(), Failure> {
-    // Without --user, the program may become another user; to end it then requires CAP_KILL.
+    // Without --user, the started program may change to another user. Ending it then requires
+    // CAP_KILL.
     let mut keeps = &[][..];
     if has_companion {
         if rights.account().is_none() {
             keeps = &[Keep::Kill];
         }
-        // The descendants of the program, which are ended with it, are found in /proc.
+        // The descendants of the started program, which are ended with it, are found in /proc.
         sandbox = sandbox.with_signals().with_reading("/proc");
     }
     for line in rights.give_up(keeps, &sandbox)? {

@@ -43,7 +43,7 @@ impl fmt::Display for Gone {
 
 impl core::error::Error for Gone {}
 
-/// The source of the payload of pulled datagrams, which is read frame by frame.
+/// The source of the payload of pulled datagrams. The payload is read when each frame is built.
 pub trait PayloadSource {
     /// Reads the payload of datagram `handle` from byte `offset` on into `out`, and returns the
     /// number of bytes. No requested byte is beyond [`PulledDatagram::payload_len`].

@@ -48,7 +48,7 @@ impl Out {
 
 /// A TCP with its global state. Each connection has a [`Control`](Self::Control) and a [`Body`].
 pub trait Protocol {
-    /// The protocol's state of a connection, in addition to the body.
+    /// State of a connection that only this protocol has, in addition to the common [`Body`].
     type Control: 'static;
 
     /// Returns the port of a new connection; `is_free` says which ports are free.

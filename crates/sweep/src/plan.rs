@@ -25,7 +25,7 @@ pub struct PlanError {
 pub(crate) enum Problem {
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
-    /// Another mistake of the sweep's file.
+    /// Any other mistake in the sweep's file.
     #[error("{0}")]
     Other(String),
 }

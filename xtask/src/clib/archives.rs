@@ -173,7 +173,8 @@ pub fn run(workspace: &Workspace, folder: &Path) -> Outcome {
     Ok(())
 }
 
-/// Writes the files of [`run`] with the cargo that `cargo` prepares, in the build folder `target`.
+/// Writes the same files as [`run`]. `cargo` returns the cargo command to extend, and `target` is
+/// the build folder.
 pub fn release(
     workspace: &Workspace,
     cargo: impl Fn() -> Command,

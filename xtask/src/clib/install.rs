@@ -287,7 +287,7 @@ fn write(file: &File, path: &Path) -> Outcome {
 fn refused(path: &Path, error: &std::io::Error) -> Failure {
     let remedy = match error.kind() {
         std::io::ErrorKind::PermissionDenied => {
-            "; choose a PREFIX that you may write, or become root"
+            "; choose a PREFIX that you may write to, or become root"
         }
         _ => "",
     };

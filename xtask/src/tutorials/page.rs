@@ -228,8 +228,8 @@ impl Reader {
                 let name = before.split('`').nth_back(1);
                 let is_file = |name: &&str| !name.contains(' ') && before.trim().ends_with(':');
                 let name = name.filter(is_file).ok_or(
-                    "the paragraph before a file must have the name of the file as its last \
-                     `code`, and end with `:`",
+                    "the paragraph before the block of a file must end with `:`, and its last \
+                     `code` must be the name of the file",
                 )?;
                 self.awaits_text = false;
                 self.steps.push(Step::File(File {

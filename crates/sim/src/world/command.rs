@@ -27,7 +27,7 @@ pub enum Command {
         from: Option<u32>,
         /// Receiver; `None`: any node.
         to: Option<u32>,
-        /// Share of the frames, 0 to 1; 0 ends the losses.
+        /// Share of the frames that are lost, 0 to 1; 0 ends the losses.
         share: f64,
     },
     Interfere {
