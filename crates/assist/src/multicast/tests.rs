@@ -1,3 +1,6 @@
+#[cfg(feature = "node")]
+mod node;
+
 use std::boxed::Box;
 use std::vec;
 use std::vec::Vec;
