@@ -3,6 +3,7 @@
 
 mod addresses;
 mod assist;
+mod calls;
 mod children;
 mod common;
 mod connections;
@@ -35,5 +36,6 @@ mod rpl_parents;
 mod rpl_repair;
 mod rpl_targets;
 mod security;
+mod storage;
 mod streams;
 mod unverified;

@@ -9,6 +9,7 @@ use common::packets::{ACK, Tcp, udp};
 use redpoll_base::{Addr, Duration, Instant, Wake};
 use redpoll_stack::DropReason;
 use redpoll_stack::assist::{Assist, Disposition, Passing};
+use redpoll_wire::ieee802154::{Address, FrameHeader};
 use redpoll_wire::ipv6::next_header;
 
 const CLOUD: Addr = Addr([0xfd, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9]);
@@ -159,4 +160,42 @@ fn packets_of_an_assistant_are_checked() {
     assert_eq!(lone.dropped(DropReason::NoRoute), 1);
     assert_eq!(lone.dropped(DropReason::Malformed), 1);
     lone.assert_silent("junk");
+}
+
+/// Frames that the radio overhears reach the assistant: the payload of an intact frame for another
+/// node, and only the fact of any other frame.
+#[test]
+fn an_assistant_hears_the_frames_of_its_neighbours() {
+    #[derive(Default)]
+    struct Listener(Vec<Option<Vec<u8>>>);
+    impl Assist for Listener {
+        fn on_forward(&mut self, _: Instant, _: &mut Passing<'_>) -> Disposition {
+            Disposition::Forward
+        }
+        fn on_heard(&mut self, _: Instant, passing: Option<&[u8]>) {
+            self.0.push(passing.map(<[u8]>::to_vec));
+        }
+        fn poll_packet(&mut self, _: Instant, _: &mut [u8]) -> Option<usize> {
+            None
+        }
+        fn poll_at(&self) -> Option<Wake> {
+            None
+        }
+    }
+    let mut lone = Lone::border_with(|_| {}, Listener::default());
+    let packet = udp(address(5), address(6), (5, 6), &[7; 20]);
+    let mut heard = Vec::new();
+    for to in [6, 1] {
+        let frames = lone.frames_of(Address::Short(5), Address::Short(to), &packet);
+        let (_, payload) = FrameHeader::parse(&frames[0]).unwrap();
+        heard.push((to == 6).then(|| payload.to_vec()));
+        lone.node.on_heard(lone.now, Some(&frames[0]));
+        // Damaged on its way: the radio reports no bytes.
+        lone.node.on_heard(lone.now, None);
+        heard.push(None);
+        lone.node.on_heard(lone.now, Some(&frames[0][..3]));
+        heard.push(None);
+    }
+    assert_eq!(lone.node.assistant().0, heard);
+    lone.assert_silent("overheard frames");
 }

@@ -5,11 +5,11 @@ use crate::common;
 
 use common::lone::{Lone, SLOTS};
 use common::packets::{ACK, FIN, RST, SYN, Tcp, icmp, read_tcp};
-use common::peer::{HOST, Peer};
+use common::peer::{HOST, Peer, accepted};
 use common::{address, node_with};
 use redpoll_base::{Addr, Duration};
 use redpoll_stack::transport::{Event, State};
-use redpoll_stack::{Advertised, ConnId, DropReason, Error, NdConfig, NodeEvent, Route, Via};
+use redpoll_stack::{Advertised, DropReason, Error, NdConfig, NodeEvent, Route, Via};
 use redpoll_tcp::Endpoint;
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::addr;
@@ -18,14 +18,6 @@ const SLOTS_TCP: usize = 4;
 
 fn open(lone: &Lone) -> usize {
     lone.node.tcp_connections().count()
-}
-
-fn accepted(lone: &mut Lone) -> (Peer, ConnId) {
-    let listener = lone.node.tcp_listen(80).unwrap();
-    let peer = Peer::open(lone, 5_000);
-    let conn = lone.node.tcp_accept(listener).unwrap();
-    while lone.node.poll_event().is_some() {}
-    (peer, conn)
 }
 
 #[test]

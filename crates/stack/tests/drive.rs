@@ -8,7 +8,8 @@ use crate::common;
 use common::{TestNode, endpoint, node, node_with, prefix};
 use redpoll_base::{Duration, Instant};
 use redpoll_mac::{Radio, RadioCaps, RadioEvent, RadioIdentity, RadioResult, RadioWork, RxInfo};
-use redpoll_stack::{Route, Via};
+use redpoll_stack::transport::Event;
+use redpoll_stack::{NodeEvent, Route, Via};
 use redpoll_wire::ieee802154::{Address, FrameHeader};
 
 struct Script {
@@ -62,10 +63,35 @@ impl Script {
         assert_eq!(self.drive(node, None), Poll::Ready(()));
         self.started.drain(..).map(|(work, _)| work).collect()
     }
+
+    /// Drives the node until its next frame is acknowledged. Returns the frame.
+    fn sends(&mut self, node: &mut TestNode) -> Vec<u8> {
+        assert_eq!(self.drive(node, None), Poll::Pending);
+        let (work, frame) = self.started.pop().unwrap();
+        assert_eq!(work, RadioWork::Load);
+        let done = RadioEvent::Done;
+        assert_eq!(
+            self.through(node, done(RadioResult::Loaded)),
+            [],
+            "the operation has started before"
+        );
+        // The backoff of the frame, unless it is zero.
+        while self.drive(node, None).is_pending() && self.started.is_empty() {
+            self.now = self.until.expect("a timer runs");
+            assert_eq!(self.through(node, RadioEvent::Time), []);
+        }
+        let transmit = RadioWork::Transmit { cca: true };
+        assert_eq!(self.started.pop().unwrap().0, transmit);
+        let frame_pending = false;
+        let acked = done(RadioResult::Acked { frame_pending });
+        assert_eq!(self.through(node, acked), []);
+        frame
+    }
 }
 
-fn pair() -> (TestNode, Script) {
-    let mut node = node(1, 600);
+/// Returns the node with this short address, and its radio.
+fn pair(short: u16) -> (TestNode, Script) {
+    let mut node = node(short, 600);
     let (prefix, len, via) = (prefix(), 64, Via::OnLink);
     node.add_route(Route { prefix, len, via }).unwrap();
     let radio = Script {
@@ -74,47 +100,28 @@ fn pair() -> (TestNode, Script) {
         events: VecDeque::new(),
         started: Vec::new(),
         until: None,
-        frame: vec![0x41],
+        frame: Vec::new(),
     };
     (node, radio)
 }
 
 #[test]
 fn a_segment_passes_from_the_node_to_the_radio() {
-    let (mut node, mut radio) = pair();
+    let (mut node, mut radio) = pair(1);
     node.tcp_connect(radio.now, endpoint(2, 80)).unwrap();
     // A radio at the end of a serial line accepts no operation yet.
     radio.ready = false;
     assert_eq!(radio.drive(&mut node, None), Poll::Pending);
     assert_eq!(radio.started, []);
     radio.ready = true;
-    assert_eq!(radio.drive(&mut node, None), Poll::Pending);
-    let (work, frame) = radio.started.pop().unwrap();
-    assert_eq!(work, RadioWork::Load);
-    let (header, _) = FrameHeader::parse(&frame).unwrap();
+    let (header, _) = FrameHeader::parse(&radio.sends(&mut node)).unwrap();
     assert_eq!(header.dst, Address::Short(2));
-    let done = RadioEvent::Done;
-    assert_eq!(
-        radio.through(&mut node, done(RadioResult::Loaded)),
-        [],
-        "the operation has started before"
-    );
-    // The backoff of the frame, unless it is zero.
-    while radio.drive(&mut node, None).is_pending() && radio.started.is_empty() {
-        radio.now = radio.until.expect("a timer runs");
-        assert_eq!(radio.through(&mut node, RadioEvent::Time), []);
-    }
-    let transmit = RadioWork::Transmit { cca: true };
-    assert_eq!(radio.started.pop().unwrap().0, transmit);
-    let frame_pending = false;
-    let acked = done(RadioResult::Acked { frame_pending });
-    assert_eq!(radio.through(&mut node, acked), []);
     assert_eq!(node.mac().counters().delivered, 1);
 }
 
 #[test]
 fn the_radio_is_asked_for_the_earlier_of_the_two_times() {
-    let (_, mut radio) = pair();
+    let (_, mut radio) = pair(1);
     // Its first solicitation follows after a random time of up to a second.
     let mut node = node_with(1, 600, |config| config.nd.solicit = true);
     radio.now = Instant::ZERO;
@@ -134,8 +141,23 @@ fn the_radio_is_asked_for_the_earlier_of_the_two_times() {
 }
 
 #[test]
-fn the_node_counts_a_received_frame_without_bytes_as_malformed() {
-    let (mut node, mut radio) = pair();
-    radio.through(&mut node, RadioEvent::Frame(RxInfo::default()));
+fn a_received_segment_is_answered() {
+    let received = RadioEvent::Frame(RxInfo::default());
+    let (mut client, mut near_client) = pair(2);
+    let conn = client.tcp_connect(near_client.now, endpoint(1, 80));
+    let request = near_client.sends(&mut client);
+    let (mut node, mut radio) = pair(1);
+    node.tcp_listen(80).unwrap();
+    // The same event without the bytes of the frame.
+    radio.through(&mut node, received);
     assert_eq!(node.mac().counters().rx_malformed, 1);
+    radio.frame = request;
+    radio.through(&mut node, received);
+    assert_eq!(node.mac().counters().rx_malformed, 1);
+    near_client.frame = radio.sends(&mut node);
+    near_client.through(&mut client, received);
+    assert_eq!(
+        client.poll_event(),
+        Some(NodeEvent::Tcp(conn.unwrap(), Event::Connected))
+    );
 }

@@ -58,6 +58,8 @@ fn the_second_connection_begins_with_data() {
     let mut line = Line::new(2, 1_848);
     let listener = line.nodes[1].tcp_listen_with(80, FAST).unwrap();
     for opened in [0, 1, 2] {
+        let knows = line.nodes[0].tcp_may_open_fast(line.now, &endpoint(2, 80));
+        assert_eq!(knows, opened > 0);
         open(&mut line, listener);
         assert_eq!(line.nodes[1].counters().fast_opens, opened);
     }

@@ -1,6 +1,7 @@
 //! A host behind the border router whose TCP the test controls.
 
 use redpoll_base::Addr;
+use redpoll_stack::ConnId;
 
 use super::address;
 use super::lone::Lone;
@@ -12,6 +13,15 @@ pub struct Peer {
     pub port: u16,
     pub seq: u32,
     pub ack: u32,
+}
+
+/// Returns a peer and its connection to port 80 of the node, of which no event is left.
+pub fn accepted(lone: &mut Lone) -> (Peer, ConnId) {
+    let listener = lone.node.tcp_listen(80).unwrap();
+    let peer = Peer::open(lone, 5_000);
+    let conn = lone.node.tcp_accept(listener).unwrap();
+    while lone.node.poll_event().is_some() {}
+    (peer, conn)
 }
 
 impl Peer {
