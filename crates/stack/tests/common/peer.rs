@@ -15,7 +15,7 @@ pub struct Peer {
     pub ack: u32,
 }
 
-/// Returns a peer and its connection to port 80 of the node, of which no event is left.
+/// Returns a peer and its connection to port 80 of the node. Takes all events of the node.
 pub fn accepted(lone: &mut Lone) -> (Peer, ConnId) {
     let listener = lone.node.tcp_listen(80).unwrap();
     let peer = Peer::open(lone, 5_000);

@@ -83,7 +83,7 @@ fn the_node_joins_and_leaves_groups() {
     assert!(multicast.is_member(&GROUP));
 }
 
-/// Packets to one node are none of its business, and a full node gets the message later.
+/// The assistant leaves packets to one node alone. A node without room gets the message later.
 #[test]
 fn other_packets_pass_and_messages_wait_for_room() {
     let mut multicast = border(1);
