@@ -12,12 +12,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
-use common::{HeapMemory, MTU, endpoint, node};
-use embedded_io_async::{Read, Write};
+use common::{HeapMemory, MTU, Node, endpoint, node};
+use embedded_io_async::{ErrorKind, Read, Write};
 use embedded_nal_async::{ConnectedUdp, TcpConnect, UdpStack, UnconnectedUdp};
 use redpoll_base::{Duration, Instant};
 use redpoll_socket::Errno;
 use redpoll_socket::nal::{Clock, Net, Watch};
+use redpoll_tcp::FreezeError;
 
 struct Time<'t>(&'t Cell<u64>);
 
@@ -278,4 +279,214 @@ fn work_wakes_the_driver() {
     assert!(connect.as_mut().poll(&mut cx).is_pending());
     assert_eq!(flag.1.load(Ordering::SeqCst), 1);
     assert!(work.as_mut().poll(&mut cx).is_ready());
+}
+
+#[test]
+fn errors_have_the_kinds_of_embedded_io() {
+    for (errno, kind) in [
+        (Errno::ECONNREFUSED, ErrorKind::ConnectionRefused),
+        (Errno::ECONNRESET, ErrorKind::ConnectionReset),
+        (Errno::ECONNABORTED, ErrorKind::ConnectionAborted),
+        (Errno::ENOTCONN, ErrorKind::NotConnected),
+        (Errno::EADDRINUSE, ErrorKind::AddrInUse),
+        (Errno::EADDRNOTAVAIL, ErrorKind::AddrNotAvailable),
+        (Errno::EPIPE, ErrorKind::BrokenPipe),
+        (Errno::EINVAL, ErrorKind::InvalidInput),
+        (Errno::EMSGSIZE, ErrorKind::InvalidInput),
+        (Errno::ETIMEDOUT, ErrorKind::TimedOut),
+        (Errno::EMFILE, ErrorKind::OutOfMemory),
+        (Errno::EAFNOSUPPORT, ErrorKind::Unsupported),
+        (Errno::EOPNOTSUPP, ErrorKind::Unsupported),
+        (Errno::EHOSTUNREACH, ErrorKind::Other),
+        (Errno::Other(4), ErrorKind::Other),
+    ] {
+        assert_eq!(embedded_io_async::Error::kind(&errno), kind, "{errno}");
+    }
+}
+
+#[test]
+fn sockets_without_a_watch_are_refused_and_take_no_slot() {
+    let time = Cell::new(0);
+    let (here, there) = (net(1, &time), net(2, &time));
+    let held = [here.udp_bind(5).unwrap(), here.udp_bind(6).unwrap()];
+    let listeners = [80, 81].map(|port| here.tcp_listen(port).unwrap());
+    // The node has slots for connections, but all four watches are in use.
+    let connect = run(&time, [&here, &there], here.tcp_connect(endpoint(2, 80)));
+    assert_eq!(connect.err(), Some(Errno::EMFILE));
+    let mut fast = here.tcp_connect_fast(endpoint(2, 80));
+    let written = run(&time, [&here, &there], fast.write(b"reading"));
+    assert_eq!(written, Err(Errno::EMFILE));
+    assert!(fast.stream().is_none());
+    let accept = both(there.connect(at(1, 80)), listeners[0].accept());
+    let (connected, accepted) = run(&time, [&here, &there], accept);
+    assert_eq!(accepted.err(), Some(Errno::EMFILE));
+    let mut stream = connected.unwrap();
+    let answer = run(&time, [&here, &there], stream.read(&mut [0]));
+    assert_eq!(answer, Err(Errno::ECONNRESET));
+    assert_eq!(here.with(|node, _| node.tcp_connections().count()), 0);
+    // The reverse: there are watches for sockets for which the node has no slot.
+    drop(held);
+    assert_eq!(here.tcp_listen(82).err(), Some(Errno::EMFILE));
+    drop(listeners);
+    let held = [here.udp_bind(0).unwrap(), here.udp_bind(0).unwrap()];
+    assert_eq!(here.udp_bind(0).err(), Some(Errno::EMFILE));
+    assert_eq!(
+        here.udp_bind(held[0].local().port()).err(),
+        Some(Errno::EADDRINUSE)
+    );
+    drop(held);
+    let one: Net<HeapMemory, _, [Watch; 0]> = Net::new(node(3), Time(&time), []);
+    assert_eq!(one.udp_bind(5).err(), Some(Errno::EMFILE));
+    assert_eq!(one.tcp_listen(80).err(), Some(Errno::EMFILE));
+    one.ask(|node, _| assert!(node.udp_bind(5).is_ok() && node.tcp_listen(80).is_ok()));
+}
+
+#[test]
+fn a_stream_continues_after_a_reboot() {
+    let time = Cell::new(0);
+    let (here, there) = (net(1, &time), net(2, &time));
+    let task = async {
+        let listener = there.tcp_listen(80).unwrap();
+        let (connected, accepted) = both(here.connect(at(2, 80)), listener.accept()).await;
+        let (mut stream, mut peer) = (connected.unwrap(), accepted.unwrap());
+        stream.write_all(b"one").await.unwrap();
+        assert_eq!(stream.freeze(&mut [0; 20]), Err(FreezeError::NoRoom));
+        assert_eq!(stream.remote(), Some(endpoint(2, 80)));
+        let mut frozen = [0; 400];
+        let len = stream.freeze(&mut frozen).unwrap();
+        assert_eq!(stream.remote(), None);
+        assert_eq!(stream.read(&mut [0]).await, Err(Errno::ENOTCONN));
+        assert_eq!(stream.flush().await, Err(Errno::ENOTCONN));
+        drop(stream);
+        here.ask(|own, _| *own = node(1));
+        let frozen = &mut frozen[..len];
+        // A refused call leaves the bytes valid.
+        let held = [here.udp_bind(0), here.udp_bind(0)].map(Result::unwrap);
+        let listeners = [80, 81].map(|port| here.tcp_listen(port).unwrap());
+        let slept = Duration::from_secs(1);
+        assert_eq!(here.tcp_thaw(slept, frozen).err(), Some(Errno::EMFILE));
+        drop((held, listeners));
+        let mut stream = here.tcp_thaw(slept, frozen).unwrap();
+        assert!(here.tcp_thaw(slept, frozen).is_err(), "twice");
+        stream.write_all(b"two").await.unwrap();
+        let mut bytes = [0; 6];
+        peer.read_exact(&mut bytes).await.unwrap();
+        assert_eq!(&bytes, b"onetwo");
+    };
+    run(&time, [&here, &there], task);
+}
+
+/// A driver that keeps the node, takes its events and lends it to the sockets.
+#[test]
+fn a_lent_node_wakes_tasks_by_the_events_that_its_driver_passes() {
+    let time = Cell::new(0);
+    let there = net(2, &time);
+    let here: World<'_> = Net::lent(node(9), Time(&time), [const { Watch::FREE }; 4]);
+    let mut own = node(1);
+    let flag = Arc::new(Flag(AtomicBool::new(false), AtomicUsize::new(0)));
+    let waker = Waker::from(Arc::clone(&flag));
+    let is_woken = || flag.0.swap(false, Ordering::SeqCst);
+    let exchange = |own: &mut Node| {
+        let (now, mut packet) = (Instant::from_micros(time.get()), [0; MTU]);
+        for _ in 0..4 {
+            while let Some(len) = own.poll_packet(now, &mut packet) {
+                there.with(|node, now| node.input_packet(now, &packet[..len]).ok());
+            }
+            while let Some(len) = there.with(|node, now| node.poll_packet(now, &mut packet)) {
+                own.input_packet(now, &packet[..len]).unwrap();
+            }
+        }
+    };
+    let mut serve = pin!(async {
+        let listener = here.tcp_listen(80).unwrap();
+        let mut stream = listener.accept().await.unwrap();
+        stream.write_all(b"hello").await.unwrap();
+        stream.flush().await.unwrap();
+        stream
+    });
+    let mut lend = |own: &mut Node| {
+        here.swap(own);
+        let polled = serve.as_mut().poll(&mut Context::from_waker(&waker));
+        here.swap(own);
+        polled
+    };
+    assert!(lend(&mut own).is_pending());
+    let mut ask = pin!(async {
+        let mut stream = there.connect(at(1, 80)).await.unwrap();
+        let mut bytes = [0; 5];
+        stream.read_exact(&mut bytes).await.unwrap();
+        assert_eq!(&bytes, b"hello");
+    });
+    let cx = &mut Context::from_waker(Waker::noop());
+    assert!(ask.as_mut().poll(cx).is_pending());
+    exchange(&mut own);
+    assert!(!is_woken());
+    while let Some(event) = own.poll_event() {
+        here.on_event(event);
+    }
+    assert!(is_woken() && !here.is_flushing());
+    assert!(lend(&mut own).is_pending());
+    assert!(here.is_flushing());
+    assert!(ask.as_mut().poll(cx).is_pending());
+    exchange(&mut own);
+    assert!(ask.as_mut().poll(cx).is_ready());
+    time.set(time.get() + 1_000_000);
+    there.with(|node, now| node.on_timeout(now));
+    exchange(&mut own);
+    // No event reports the acknowledgment.
+    while let Some(event) = own.poll_event() {
+        here.on_event(event);
+    }
+    is_woken();
+    here.swap(&mut own);
+    here.with(|_, _| ());
+    here.swap(&mut own);
+    assert!(is_woken() && !here.is_flushing());
+    assert!(lend(&mut own).is_ready());
+    assert_eq!(here.ask(|node, _| node.address()), endpoint(9, 0).addr);
+}
+
+#[test]
+fn datagrams_without_a_peer_or_from_a_chosen_port() {
+    let time = Cell::new(0);
+    let (here, there) = (net(1, &time), net(2, &time));
+    let task = async {
+        let (local, mut client) = (&here).connect_from(at(1, 77), at(2, 53)).await?;
+        assert_eq!(local, at(1, 77));
+        let mut server = (&there).bind_multiple(at(2, 53)).await?;
+        let unconnected = ConnectedUdp::send(&mut server, b"?").await;
+        assert_eq!(unconnected, Err(Errno::EDESTADDRREQ));
+        ConnectedUdp::send(&mut client, b"ask").await?;
+        let mut bytes = [0; 2];
+        let (len, _, from) = UnconnectedUdp::receive_into(&mut server, &mut bytes).await?;
+        assert_eq!((&bytes[..len], from), (&b"as"[..], local));
+        let v4 = SocketAddr::from(([127, 0, 0, 1], 80));
+        let sent = UnconnectedUdp::send(&mut server, local, v4, b"x").await;
+        assert_eq!(sent, Err(Errno::EAFNOSUPPORT));
+        let long = server.send_to(endpoint(1, 77), &[0; 2_000]);
+        assert_eq!(long, Err(Errno::EMSGSIZE));
+        // Datagrams for which there is no room are lost; the call succeeds.
+        for _ in 0..20 {
+            server.send_to(endpoint(1, 77), b"x")?;
+        }
+        here.udp_bind(0)?.send_to(endpoint(2, 53), b"x")
+    };
+    assert_eq!(run(&time, [&here, &there], task), Ok(()));
+}
+
+#[test]
+fn empty_buffers_do_not_wait() {
+    let time = Cell::new(0);
+    let (here, there) = (net(1, &time), net(2, &time));
+    let task = async {
+        let listener = there.tcp_listen(80).unwrap();
+        let (connected, accepted) = both(here.connect(at(2, 80)), listener.accept()).await;
+        let (mut stream, _peer) = (connected.unwrap(), accepted.unwrap());
+        assert_eq!(stream.read(&mut []).await, Ok(0));
+        assert_eq!(stream.write(&[]).await, Ok(0));
+        let mut fast = here.tcp_connect_fast(endpoint(2, 80));
+        assert_eq!(fast.write(&[]).await, Ok(0));
+        assert!(fast.stream().is_none());
+    };
+    run(&time, [&here, &there], task);
 }

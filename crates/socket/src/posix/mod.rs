@@ -230,11 +230,11 @@ impl<P: Profile> Sockets<'_, P> {
             SocketState::Idle { port: 0 } | SocketState::Udp { id: None, .. } => {}
             _ => return Err(Errno::EINVAL),
         }
-        if wanted != 0 && self.table.iter().any(taken) {
-            return Err(Errno::EADDRINUSE);
-        }
         if !own {
             return Err(Errno::EADDRNOTAVAIL);
+        }
+        if wanted != 0 && self.table.iter().any(taken) {
+            return Err(Errno::EADDRINUSE);
         }
         self.entry_mut(fd)?.kind = SocketState::Idle { port: wanted };
         Ok(())
