@@ -171,6 +171,8 @@ fn programs_in_c_run_and_misuse_is_answered() {
     assert!(below.contains("all right"), "{below}");
     let sockets = program(&library, "tests/sockets.c", options, &[]);
     assert!(sockets.contains("all right"), "{sockets}");
+    let radio = program(&library, "tests/radio.c", options, &[]);
+    assert!(radio.contains("all right"), "{radio}");
     let rpl = program(&library, "tests/rpl.c", options, &[]);
     assert!(rpl.contains("all right"), "{rpl}");
     let groups = program(&library, "tests/groups.c", options, &[]);
@@ -190,6 +192,7 @@ fn programs_in_c_run_and_misuse_is_answered() {
         "tests/adapters.c",
         "tests/below.c",
         "tests/sockets.c",
+        "tests/radio.c",
         "tests/rpl.c",
         "tests/groups.c",
     ] {

@@ -26,7 +26,7 @@ static void begin(int index)
     EXPECT(0, rp_ip_config_init(&config));
     config.address[0] = 0xfd;
     config.address[15] = config.entropy[0] = (uint8_t)(index + 1);
-    config.udp_sockets = 2;
+    config.connections = config.udp_sockets = 2;
     config.send_buffer = 3000;
     config.receive_buffer = 2000;
     config.udp_buffer = 400;
@@ -214,8 +214,98 @@ static void streams(void)
     state(fd, RP_TCP_TIME_WAIT);
 }
 
+static int locks, unlocks;
+
+static void lock(void *context)
+{
+    EXPECT(locks, unlocks);
+    EXPECT(1, context == nodes);
+    locks++;
+}
+
+static void unlock(void *context)
+{
+    (void)context;
+    unlocks++;
+    EXPECT(locks, unlocks);
+}
+
+/* The hook of a system whose wait returns without an event. */
+static int without_event(void *context, uint64_t until_us)
+{
+    (void)context, (void)until_us;
+    EXPECT(locks, unlocks);
+    return RP_EAGAIN;
+}
+
+/* Calls that wait hold the lock only while they use the node, and report the peer. */
+static void waits(void)
+{
+    struct rp_waiter waiter = {.node = nodes[0], .context = nodes, .now = time_of_waiter,
+                               .wait = without_event, .lock = lock, .unlock = unlock};
+    uint8_t out[16] = {0};
+    struct rp_endpoint own, peer, to = {.port = 81};
+    int listener = rp_socket(nodes[0], now, RP_SOCK_STREAM);
+    EXPECT(0, rp_bind(nodes[0], now, listener, 81));
+    EXPECT(0, rp_getsockname(nodes[0], now, listener, &own));
+    EXPECT(81, own.port);
+    EXPECT(0, own.address[15]);
+    EXPECT(0, rp_listen(nodes[0], now, listener, 1));
+    EXPECT(RP_ETIMEDOUT, rp_wait_accept(&waiter, listener, &peer));
+    EXPECT(1, locks > 0 && locks == unlocks);
+    waiter.wait = carry;
+    int client = rp_socket(nodes[1], now, RP_SOCK_STREAM);
+    EXPECT(0, rp_address(nodes[0], to.address));
+    EXPECT(RP_EINPROGRESS, rp_connect(nodes[1], now, client, &to));
+    EXPECT(0, rp_getsockname(nodes[1], now, client, &own));
+    int before = locks, in = rp_wait_accept(&waiter, listener, &peer);
+    EXPECT(1, in >= 0 && locks > before);
+    EXPECT(own.port, peer.port);
+    EXPECT(0, memcmp(own.address, peer.address, 16));
+    /* The end of one direction, and of both. */
+    EXPECT(0, rp_shutdown(nodes[0], now, in, RP_SHUT_RD));
+    EXPECT(0, rp_recv(nodes[0], now, in, out, sizeof out, 0));
+    EXPECT(1, rp_send(nodes[0], now, in, out, 1));
+    EXPECT(0, rp_shutdown(nodes[0], now, in, RP_SHUT_RDWR));
+    EXPECT(RP_EPIPE, rp_send(nodes[0], now, in, out, 1));
+    exchange();
+    EXPECT(1, rp_recv(nodes[1], now, client, out, sizeof out, 0));
+    EXPECT(0, rp_recv(nodes[1], now, client, out, sizeof out, 0));
+    EXPECT(0, rp_close(nodes[0], now, in));
+    EXPECT(0, rp_close(nodes[0], now, listener));
+    EXPECT(0, rp_close(nodes[1], now, client));
+    int from = rp_socket(nodes[1], now, RP_SOCK_DGRAM);
+    int server = rp_socket(nodes[0], now, RP_SOCK_DGRAM);
+    EXPECT(0, rp_bind(nodes[1], now, from, 77));
+    EXPECT(0, rp_bind(nodes[0], now, server, 81));
+    EXPECT(5, rp_sendto(nodes[1], now, from, (const uint8_t *)"hello", 5, &to));
+    EXPECT(5, rp_wait_recvfrom(&waiter, server, out, sizeof out, &peer));
+    EXPECT(0, memcmp(out, "hello", 5));
+    EXPECT(77, peer.port);
+    EXPECT(2, peer.address[15]);
+    EXPECT(0, rp_close(nodes[1], now, from));
+    EXPECT(0, rp_close(nodes[0], now, server));
+}
+
 static void texts(void)
 {
+#define NAMED(code) {code, #code ": "}
+    static const struct {
+        int code;
+        const char *begin;
+    } all[] = {
+        NAMED(RP_EBADF),        NAMED(RP_EAGAIN),       NAMED(RP_ENOMEM),
+        NAMED(RP_EFAULT),       NAMED(RP_EINVAL),       NAMED(RP_EMFILE),
+        NAMED(RP_EPIPE),        NAMED(RP_EDESTADDRREQ), NAMED(RP_EMSGSIZE),
+        NAMED(RP_ENOPROTOOPT),  NAMED(RP_EPROTONOSUPPORT), NAMED(RP_EOPNOTSUPP),
+        NAMED(RP_EADDRINUSE),   NAMED(RP_EADDRNOTAVAIL), NAMED(RP_ENETUNREACH),
+        NAMED(RP_ECONNABORTED), NAMED(RP_ECONNRESET),   NAMED(RP_EISCONN),
+        NAMED(RP_ENOTCONN),     NAMED(RP_ETIMEDOUT),    NAMED(RP_ECONNREFUSED),
+        NAMED(RP_EHOSTUNREACH), NAMED(RP_EALREADY),     NAMED(RP_EINPROGRESS),
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        EXPECT(0, strncmp(rp_strerror(all[i].code), all[i].begin, strlen(all[i].begin)));
+    }
     EXPECT(0, strcmp(rp_version(), RP_VERSION));
     EXPECT(0, strcmp(rp_strerror(0), "no error"));
     EXPECT(0, strcmp(rp_strerror(RP_IGNORED_MULTICAST), "no error"));
@@ -231,6 +321,7 @@ int main(void)
     begin(1);
     datagrams();
     streams();
+    waits();
     texts();
     printf("all right\n");
     return 0;

@@ -71,6 +71,21 @@ static void configurations(void)
     REFUSES(config.keepalive_idle_ms = 1; config.keepalive_count = 128);
 }
 
+/* Only a SYN of a host that asks for ECN has the flags ECE and CWR (RFC 3168 section 6.1.1). */
+static void requests_of_ecn(void)
+{
+    for (uint8_t use = 0; use <= 2; use++) {
+        struct rp_tcp_config config = good();
+        config.ecn = use;
+        EXPECT(0, rp_tcp_init(&tcp, RP_TCP_SIZES, &config));
+        EXPECT(0, rp_tcp_connect(&tcp, 0, &connection, &buffers, &local, &remote));
+        EXPECT(1, rp_tcp_output(&tcp, 0, bytes, sizeof bytes, &ip) > 20);
+        EXPECT(use == 2 ? 0xc2 : 0x02, bytes[13]);
+        EXPECT(0, rp_tcp_abort(&connection, 0));
+        EXPECT(0, rp_tcp_release(&tcp, &connection));
+    }
+}
+
 /* Makes all calls with this pointer as their host. */
 static void all_of_host(int code, struct rp_tcp *host)
 {
@@ -413,6 +428,7 @@ static void garbage(void)
 int main(void)
 {
     configurations();
+    requests_of_ecn();
     pointers();
     values();
     garbage();
