@@ -420,6 +420,10 @@ fn a_lent_node_wakes_tasks_by_the_events_that_its_driver_passes() {
     let cx = &mut Context::from_waker(Waker::noop());
     assert!(ask.as_mut().poll(cx).is_pending());
     exchange(&mut own);
+    // The events of a lent node stay in the node.
+    here.swap(&mut own);
+    here.with(|_, _| ());
+    here.swap(&mut own);
     assert!(!is_woken());
     while let Some(event) = own.poll_event() {
         here.on_event(event);
