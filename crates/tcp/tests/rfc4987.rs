@@ -46,12 +46,7 @@ impl<O: Overflow> Node<O> {
     }
 
     fn take(&mut self, bytes: &[u8]) -> Answer {
-        let terms = Terms {
-            config: &self.config,
-            isn: &self.isn,
-            window: BUFFER as u16,
-            fast_open: false,
-        };
+        let terms = terms(&self.config, &self.isn);
         let seg = Segment::parse(&inward(), bytes).unwrap();
         let incoming = Incoming {
             now: self.now,
@@ -110,6 +105,15 @@ impl<O: Overflow> Node<O> {
         let bytes = from_peer(ack);
         connection.input(now, &inward(), &Segment::parse(&inward(), &bytes).unwrap());
         connection
+    }
+}
+
+fn terms<'t>(config: &'t Config, isn: &'t IsnGenerator) -> Terms<'t> {
+    Terms {
+        config,
+        isn,
+        window: BUFFER as u16,
+        fast_open: false,
     }
 }
 
@@ -354,6 +358,29 @@ fn without_cookies_free_entries_come_first() {
     assert!(matches!(answer, Answer::Reset(header) if is_reset(&header)));
     let mut empty = Node::<NoCookies>::of(0);
     assert!(matches!(empty.another_from(1), Answer::Drop));
+}
+
+/// RFC 6298 §5.5: the timeout doubles. The request is dropped after the third repetition.
+#[test]
+fn an_answer_is_repeated_at_growing_intervals_until_the_request_is_dropped() {
+    let mut node = Node::new(1);
+    let answer = node.ask(&rich(), false);
+    let began = node.now;
+    for (seconds, is_repeated) in [(1, true), (3, true), (7, true), (15, false)] {
+        node.now = node.cache.poll_at().unwrap().at;
+        assert_eq!(node.now.since(began), Duration::from_secs(seconds));
+        let dropped = node.cache.on_timeout(node.now, &node.config);
+        assert_eq!(dropped, u8::from(!is_repeated));
+        let reach = |_: &_, _| Some(LOCAL.addr);
+        let terms = terms(&node.config, &node.isn);
+        let again = node.cache.poll_segment(node.now, &terms, reach);
+        assert_eq!(again.is_some(), is_repeated);
+        if let Some(again) = again {
+            assert_eq!((again.src, again.dst), (LOCAL.addr, REMOTE.addr));
+            assert_eq!(read(&again.header).ack, answer.ack);
+        }
+    }
+    assert_eq!(node.cache.poll_at(), None);
 }
 
 /// RFC 4987 §3.5: an entry has at most 48 bytes.
