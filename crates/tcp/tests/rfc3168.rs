@@ -1,7 +1,7 @@
 //! RFC 3168: explicit congestion notification, with the response of RFC 8511.
 
-use redpoll_base::Ecn;
-use redpoll_tcp::{Config, EcnUse};
+use redpoll_base::{Duration, Ecn};
+use redpoll_tcp::{Config, Connection, EcnUse};
 use redpoll_testkit::{Host, Record, SYN, SYN_ACK, ms, recv, recv_nothing, send};
 use redpoll_wire::tcp::Flags;
 
@@ -290,4 +290,34 @@ fn after_an_undo_without_restoration_a_segment_fits_in_cwnd() {
     assert_eq!(t.conn.stats().undone_reductions, 1);
     t.write(&[b'x'; 100]);
     recv!(t, seq 3_002, ack 1, len 100);
+}
+
+/// A thawed connection echoes a mark until the peer reports its reduction, and echoes none that did
+/// not arrive.
+#[test]
+fn a_freeze_keeps_the_echo_of_a_mark() {
+    for mark in [Ecn::Ce, Ecn::Ect0] {
+        let mut t = Host::accept(&plain(), 64, 64, Record::new().flags(SETUP_SYN));
+        t.sent();
+        send!(t, flags ACK, seq 1, ack 1);
+        send!(t, flags ACK, seq 1, ack 1, len 10, ecn mark);
+        t.wait(300);
+        let echoes = |t: &mut Host| t.sent().iter().any(|it| has(it, Flags::ECE));
+        assert_eq!(echoes(&mut t), mark == Ecn::Ce);
+        t.read(10);
+        let now = t.now();
+        let mut frozen = vec![0; t.conn.frozen_len()];
+        t.conn.freeze(now, &mut frozen).unwrap();
+        let buffer = || vec![0; 64];
+        let config = plain();
+        let slept = Duration::ZERO;
+        let thawed = Connection::thaw(now, &config, slept, &mut frozen, buffer(), buffer());
+        t.conn = thawed.map_err(|(error, ..)| error).unwrap();
+        send!(t, flags ACK, seq 11, ack 1, len 10, ecn Ecn::Ect0);
+        t.wait(300);
+        assert_eq!(echoes(&mut t), mark == Ecn::Ce, "{mark:?}");
+        send!(t, flags ACK.with(Flags::CWR), seq 21, ack 1, len 10, ecn Ecn::Ect0);
+        t.wait(300);
+        assert!(!echoes(&mut t));
+    }
 }

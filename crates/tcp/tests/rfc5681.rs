@@ -233,6 +233,32 @@ fn an_idle_connection_restarts_slowly() {
     assert_eq!(t.sent().len(), 4);
 }
 
+/// RFC 5681 §4.1: a connection with data in flight is not idle, even if the window has stopped new
+/// data for more than an RTO.
+#[test]
+fn a_connection_with_data_in_flight_does_not_restart() {
+    let mut t = busy();
+    let end = |sizes: Vec<(u32, usize)>| sizes.last().map(|(at, len)| at + *len as u32).unwrap();
+    let mut acked = end(sizes(&mut t));
+    while t.conn.info().cwnd < 1_000 {
+        send!(t, seq 1, ack acked, win 60_000);
+        acked = end(sizes(&mut t));
+    }
+    let end = acked;
+    acked -= 800;
+    let cwnd = t.conn.info().cwnd;
+    for _ in 0..6 {
+        t.wait(900);
+        acked += 100;
+        send!(t, seq 1, ack acked, win (end - acked) as u16);
+        recv_nothing!(t);
+    }
+    assert_eq!(t.conn.stats().rtos, 0);
+    send!(t, seq 1, ack acked, win 60_000);
+    assert!(sizes(&mut t).len() > 4);
+    assert!(t.conn.info().cwnd >= cwnd);
+}
+
 /// RFC 5681 §3.1 and RFC 7661 §4.3: cwnd does not grow while the connection never fills it, because
 /// the ACKs then show nothing about the path.
 #[test]

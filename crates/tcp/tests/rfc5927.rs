@@ -164,6 +164,20 @@ fn packet_too_big_is_ignored_while_there_is_progress() {
     assert_eq!(too_big(&mut t, 1280, ISS + 2641), 1240);
 }
 
+/// RFC 5927 §7.2: acknowledged segments that are smaller prove nothing about large ones.
+#[test]
+#[cfg(feature = "large-windows")]
+fn small_segments_that_arrived_do_not_refute_packet_too_big() {
+    let mut t = Host::established(&plain(), 1400, 4096);
+    t.max_len = 1500;
+    t.write(&[1; 1399]);
+    recv!(t, seq 1, ack 1, len 1399);
+    send!(t, seq 1, ack 1400);
+    t.write(&[1; 1400]);
+    recv!(t, seq 1400, ack 1, len 1400);
+    assert_eq!(too_big(&mut t, 1300, ISS + 1400), 1240);
+}
+
 /// RFC 8201 §4: the path MTU never falls below the minimum MTU of IPv6 and never increases. RFC
 /// 5927 §4.1: a message about a number that is not outstanding has no effect.
 #[test]
