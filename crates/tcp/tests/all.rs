@@ -6,6 +6,7 @@ mod adversarial_options;
 mod adversarial_segments;
 mod algorithms;
 mod chain;
+mod expects;
 mod freeze;
 mod ledger;
 mod ledger_recovery;

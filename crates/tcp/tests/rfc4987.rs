@@ -383,6 +383,24 @@ fn an_answer_is_repeated_at_growing_intervals_until_the_request_is_dropped() {
     assert_eq!(node.cache.poll_at(), None);
 }
 
+/// RFC 5681 §3.1: the initial window is one segment if the answer to the SYN was repeated.
+#[test]
+fn a_repeated_answer_reduces_the_initial_window() {
+    for (is_repeated, cwnd) in [(false, 400), (true, 100)] {
+        let mut node = Node::new(1);
+        let answer = node.ask(&Record::new().flags(SYN).mss(100), false);
+        if is_repeated {
+            node.now = node.cache.poll_at().unwrap().at;
+            node.cache.on_timeout(node.now, &node.config);
+        }
+        let ack = Record::new().seq(1).ack(answer.ack);
+        let handshake = node.complete(&ack).unwrap();
+        let connection = node.connection(&handshake, &ack);
+        assert_eq!(connection.state(), State::Established);
+        assert_eq!(connection.info().cwnd, cwnd);
+    }
+}
+
 /// RFC 4987 §3.5: an entry has at most 48 bytes.
 #[test]
 fn an_entry_is_small() {
