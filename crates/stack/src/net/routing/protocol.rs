@@ -191,7 +191,10 @@ pub(super) trait Protocol<M: Memory + 'static> {
     }
 
     /// Returns the number of bytes that the protocol may insert behind the IPv6 header of a segment
-    /// that the node writes frame by frame, without a buffer for the whole packet.
+    /// that the node writes frame by frame, without a buffer for the whole packet. At most 8, the
+    /// room in front of the longest TCP header in [`TRANSPORT_HEADER_MAX`].
+    ///
+    /// [`TRANSPORT_HEADER_MAX`]: redpoll_lowpan::TRANSPORT_HEADER_MAX
     fn headroom(&self) -> usize {
         0
     }
