@@ -234,3 +234,35 @@ fn hours_are_kept() {
         assert_eq!(t.conn.error(), Some(Error::UserTimeout));
     }
 }
+
+/// A time of more than 2^32 - 1 ms, about 49 days, is shortened to this limit.
+#[test]
+fn months_become_49_days() {
+    let config = Config {
+        user_timeout: Some(s(60 * 86_400)),
+        ..Config::default()
+    };
+    let t = Host::connect(&config, 64, 64);
+    let limit = Duration::from_millis(u32::MAX.into());
+    assert_eq!(t.conn.user_timeout(), Some(limit));
+}
+
+/// A connection counts at most 127 unanswered probes, whatever its configuration says.
+#[test]
+fn a_silent_peer_gets_at_most_127_probes() {
+    let config = Config {
+        timestamps: false,
+        keepalive: Some(Keepalive {
+            idle: s(10),
+            interval: s(1),
+            count: u8::MAX,
+        }),
+        ..Config::default()
+    };
+    let mut t = Host::established(&config, 100, 4_096);
+    t.run_until(200_000);
+    assert_eq!(t.conn.error(), Some(Error::TimedOut));
+    let sent = t.sent();
+    let probes = sent.iter().filter(|it| it.seq_number() == 0);
+    assert_eq!(probes.count(), 127);
+}
