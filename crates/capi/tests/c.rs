@@ -36,9 +36,7 @@ pub(crate) fn measures_coverage() -> bool {
 
 /// Returns whether the instrumentation that measures coverage adds this symbol.
 fn is_of_coverage(name: &str) -> bool {
-    let prefixes = ["__covrec_", "__profc_", "__profd_"];
-    let others = ["__llvm_profile_filename", "__llvm_profile_raw_version"];
-    prefixes.iter().any(|prefix| name.starts_with(prefix)) || others.contains(&name)
+    name.starts_with("__covrec_") || name == "__llvm_profile_filename"
 }
 
 /// Returns the compiler's options for its sanitizers, if it has them.

@@ -24,6 +24,7 @@ static uint64_t now;
 static unsigned seen[NODES];  /* a bit for each kind of operation */
 static int promised, pending; /* frames wait for the leaf; acknowledgments that said so */
 static int busy;              /* number of the next operations that find the channel busy */
+static int attempts;          /* transmissions, also those that found the channel busy */
 static uint8_t loaded[NODES][125];
 static size_t lens[NODES];
 
@@ -37,6 +38,7 @@ static void begin(int index)
     config.eui64[7] = config.entropy[0] = (uint8_t)(index + 1);
     if (index == BORDER) {
         config.children = 1;
+        config.max_frame_retries = 0;
         config.radio = RP_RADIO_AUTO_ACK | RP_RADIO_SOURCE_MATCH;
     } else {
         config.parent = BORDER + 1;
@@ -51,6 +53,7 @@ static uint8_t transmitted(int index)
 {
     const uint8_t *frame = loaded[index];
     int is_command = (frame[0] & 7) == 3, wants_ack = (frame[0] & 0x20) != 0;
+    attempts++;
     if (busy > 0) {
         busy--;
         return RP_RESULT_CHANNEL_BUSY;
@@ -153,9 +156,13 @@ static void routes(void)
     EXPECT(RP_EINVAL, rp_add_route(nodes[BORDER], mesh, 16, RP_VIA_NEIGHBOUR, 0xfffe));
     EXPECT(0, rp_input_packet(nodes[BORDER], now, packet, request(packet, to, 1)));
     memset(loaded[BORDER], 0, sizeof loaded[BORDER]);
+    /* Without retries, the node repeats a frame without acknowledgment only after a busy channel. */
+    attempts = 0;
+    busy = 3;
     run_until(now + 100000);
     EXPECT(77, loaded[BORDER][5] + 256 * loaded[BORDER][6]);
-    /* The node reports the unreachable destination to the host (RFC 4443, type 1). */
+    EXPECT(4, attempts);
+    /* The node reports the unreachable destination to the host (RFC 4443, type 1, code 3). */
     run_until(now + 5000000);
     while (rp_poll_packet(nodes[BORDER], now, packet, sizeof packet) > 0) {
     }
@@ -163,6 +170,7 @@ static void routes(void)
     EXPECT(0, rp_input_packet(nodes[BORDER], now, packet, request(packet, to, 2)));
     EXPECT(108, rp_poll_packet(nodes[BORDER], now, packet, sizeof packet));
     EXPECT(1, packet[40]);
+    EXPECT(3, packet[41]);
     /* Packets for the radio wait in the node's four slots. */
     to[1] = 7;
     while ((code = rp_input_packet(nodes[BORDER], now, packet, request(packet, to, 3))) == 0) {
