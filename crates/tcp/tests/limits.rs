@@ -228,3 +228,23 @@ fn a_user_timeout_ends_a_closed_window() {
     assert_eq!(last_under(&mut t, 3_600_000, deaf), 600_000);
     assert_eq!(t.conn.error(), Some(Error::UserTimeout));
 }
+
+/// An orphan in FIN-WAIT-2 yields its memory to another connection once its peer had seven seconds
+/// for its FIN. A connection that the application holds does not.
+#[test]
+fn an_orphan_in_fin_wait_2_yields_after_seven_seconds() {
+    for is_orphan in [false, true] {
+        let mut t = Host::established(&plain(), 462, 4_096);
+        t.close();
+        t.sent();
+        send!(t, seq 1, ack 2);
+        assert_eq!(t.conn.state(), State::FinWait2);
+        if is_orphan {
+            orphan(&mut t);
+        }
+        t.wait(6_900);
+        assert_eq!(t.conn.spare_turn(), None);
+        t.wait(300);
+        assert_eq!(t.conn.spare_turn().is_some(), is_orphan);
+    }
+}
