@@ -2,8 +2,10 @@
 //! within a limit, and not earlier.
 
 use redpoll_base::Duration;
-use redpoll_tcp::{Config, Error, State};
-use redpoll_testkit::{FIN_ACK, Host, RST, Record, SYN, SYN_ACK, ms, recv, send};
+use redpoll_tcp::{Config, Error, Incoming, IsnGenerator, Recycled, Segment, State};
+use redpoll_testkit::{
+    FIN_ACK, Host, RST, Record, SYN, SYN_ACK, from_peer, inward, ms, recv, send,
+};
 
 /// Default limit of an orphan, in milliseconds.
 const ORPHAN_MS: u64 = 180_000;
@@ -246,5 +248,36 @@ fn an_orphan_in_fin_wait_2_yields_after_seven_seconds() {
         assert_eq!(t.conn.spare_turn(), None);
         t.wait(300);
         assert_eq!(t.conn.spare_turn().is_some(), is_orphan);
+    }
+}
+
+/// A connection that had to leave TIME-WAIT for another one still answers its peer's FIN, which the
+/// peer repeats. RFC 9293 §3.10.7.1: a reset is not answered. §3.10.7.4: neither is a SYN.
+#[test]
+fn a_repeated_fin_is_answered_after_time_wait_and_other_controls_are_not() {
+    let mut t = Host::established(&plain(), 462, 4_096);
+    t.close();
+    t.sent();
+    send!(t, flags FIN_ACK, seq 1, ack 2);
+    assert_eq!(t.conn.state(), State::TimeWait);
+    let isn = IsnGenerator::new([7; 16]);
+    let mut recycled = Recycled::default();
+    recycled.remember(&isn, &t.conn);
+    for (flags, is_answered) in [
+        (FIN_ACK, true),
+        (FIN_ACK.with(RST), false),
+        (FIN_ACK.with(SYN), false),
+    ] {
+        let bytes = from_peer(&Record::new().flags(flags).seq(1).ack(2));
+        let meta = inward();
+        let seg = Segment::parse(&meta, &bytes).unwrap();
+        let incoming = Incoming {
+            now: t.now(),
+            local: 0,
+            meta: &meta,
+            seg: &seg,
+        };
+        let answer = recycled.answer(&isn, &incoming);
+        assert_eq!(answer.is_some(), is_answered, "{flags:?}");
     }
 }
