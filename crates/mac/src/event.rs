@@ -43,7 +43,8 @@ pub enum MacEvent {
     DataRequest {
         /// Address of the neighbour.
         child: Address,
-        /// Whether the acknowledgment announced a frame, so that the neighbour listens now.
+        /// Whether the acknowledgment of the request had the frame-pending bit, so that the neighbour
+        /// listens now.
         promised: bool,
     },
 }

@@ -166,7 +166,8 @@ fn unpacked(folder: &Path, package: &Path) -> Outcome {
     let listed = source::read(&control.join("conffiles"))?;
     if listed.trim() != "/etc/redpoll/taim.toml" {
         return Err(Failure::new(format!(
-            "dist: wrong configuration files: {listed}"
+            "dist: the package names the configuration files {listed}; required: \
+             /etc/redpoll/taim.toml"
         )));
     }
     for script in ["postinst", "prerm", "postrm"] {

@@ -228,8 +228,8 @@ impl Requirement {
             Status::Met if place => Some("met, but no place in the code is named"),
             Status::Met if test => Some("met without a test"),
             Status::Partly if place => Some("partly met, but no place in the code is named"),
-            Status::Partly if reason => Some("partly met without a reason"),
-            Status::Not if reason => Some("not met without a reason"),
+            Status::Partly if reason => Some("partly met, and no `reason` is given"),
+            Status::Not if reason => Some("not met, and no `reason` is given"),
             Status::OtherLayer if place && reason => {
                 Some("met by another layer, but neither `place` nor `reason` names it")
             }

@@ -88,7 +88,7 @@ impl Stack {
             self.room.to_string(),
         ]);
         rows.push(vec![
-            "static memory: variables, and stack frames of the callers".to_owned(),
+            "memory in use before the calls: static variables, and the stack of the calling functions".to_owned(),
             self.static_bytes().to_string(),
         ]);
         report::print_table(&rows);

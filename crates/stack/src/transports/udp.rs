@@ -175,7 +175,7 @@ impl<M: Memory + 'static> UdpSockets<M> {
         }
     }
 
-    /// Clears the mark of the next datagram.
+    /// Clears the mark of the next datagram, which says that it was sent to a group.
     pub(crate) fn take_mark(&mut self, id: UdpId) {
         if let Some(slot) = self.slot_mut(id).filter(|slot| slot.used > 0) {
             slot.mark(0, false);

@@ -91,7 +91,7 @@ pub(super) const KEYS: &[Key] = &[
         "Longest IPv6 packet that is cached."),
 
     key("multicast.forwarding", Choice(&["none", "mpl", "flooding"]), Default("none"), None,
-        "Forwarding of packets to multicast groups beyond the link. `mpl`: every router sends a packet up to `multicast.expirations` times, and stays silent while its neighbours send it (RFC 7731, proactive). `flooding`: every router sends a packet once. CoAP servers join the groups All CoAP Nodes, and the border router lets packets to `ff03::fd` and `ff05::fd` into the mesh ([groups](groups.md)). All keys of `multicast` require a value other than `none`."),
+        "Forwarding of packets to multicast groups beyond the link. `mpl`: every router sends a packet up to `multicast.expirations` times, and stays silent while its neighbours send it (RFC 7731, proactive). `flooding`: every router sends a packet once. CoAP servers join the groups All CoAP Nodes, and the border router lets packets to `ff03::fd` and `ff05::fd` into the mesh ([groups](groups.md)). With `none`, no other key of `multicast` is allowed."),
     key("multicast.imin", time(1_000.0, 10.0 * US_PER_S), Default("100 ms"), None,
         "DATA_MESSAGE_IMIN: length of Trickle's intervals. RFC 7731's default is ten times the latency of a link."),
     key("multicast.k", Count { min: 1, max: 255 }, Optional("1; no limit with `flooding`"), None,

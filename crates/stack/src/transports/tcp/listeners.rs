@@ -45,7 +45,8 @@ struct Resets {
     last: Instant,
 }
 
-/// The timeout period: about the time for which a request waits for the end of its handshake.
+/// For how long the resets of requests count: about as long as a request waits for the end of its
+/// handshake.
 const RESETS_COUNT_FOR: Duration = Duration::from_secs(60);
 
 #[derive(Clone, Copy, Debug)]

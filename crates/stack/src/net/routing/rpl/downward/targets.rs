@@ -210,8 +210,8 @@ impl<P: Profile> Downward<P> {
             if !dodag.is_storing() {
                 self.inquiries.offer(now, target);
             }
-            // A brief target does not make this node reject the whole DAO: the sender advertises
-            // the target again when its next hop is proven.
+            // A target with a short lifetime does not make this node refuse the whole DAO: the
+            // sender advertises the target again when the next hop of its route is proven.
             return match downward.is_brief(now, brief_s) {
                 true => Taken::All,
                 false => Taken::Full,
