@@ -63,7 +63,7 @@ impl VirtualTime {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
-    /// Progress in 256ths of a byte of virtual time.
+    /// Progress of the flow in virtual time, in 256ths of a byte.
     progress: u64,
     largest: u32,
 }

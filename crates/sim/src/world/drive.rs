@@ -1,4 +1,5 @@
-//! Runs a world: handles events one by one, and after each event the requests of the occupants.
+//! Runs a world: handles events one by one, and after each event the requests of its nodes, hosts
+//! and other occupants.
 
 use super::crossing::{Crossing, Mesh};
 use super::environment::Seat;

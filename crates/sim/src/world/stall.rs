@@ -30,7 +30,7 @@ impl Calls {
     }
 }
 
-/// The activity of a place that keeps time from advancing.
+/// What a place does again and again, so that the simulated time does not advance.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Loop {
     Node,
