@@ -34,7 +34,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 LIBDIR ?= lib
 
-install-c: ## Install Redpoll for C: header, libraries, packages of pkg-config and CMake (PREFIX, DESTDIR, LIBDIR)
+install-c: ## Install Redpoll for C: headers, libraries, packages of pkg-config and CMake (PREFIX, DESTDIR, LIBDIR)
 	@scripts/setup.sh build
 	@$(CARGO) xtask c-install --prefix "$(PREFIX)" --destdir "$(DESTDIR)" --libdir "$(LIBDIR)"
 
@@ -270,7 +270,7 @@ book: ## Build the documentation as a book, target/book/index.html (its pictures
 	@scripts/setup.sh book
 	@$(CARGO) xtask book
 
-pythontest: ## Test the Python package in a separate environment: tests, notebooks, and processor times (needs Python 3.10 or later)
+pythontest: ## Test the Python package in a separate environment: tests, notebooks, and processor times (needs Python 3.11 or later)
 	@scripts/setup.sh build
 	@. scripts/env.sh && scripts/pythontest.sh target/python
 
