@@ -33,10 +33,15 @@ pub fn border() -> Figure {
              the nodes run Redpoll's TCP or BLIP's.",
         )
         .aside();
-    of_line(&mut figure, "Redpoll", line(), "redpoll");
+    of_line(&mut figure, "Redpoll's TCP", line(), "redpoll");
     of_line(&mut figure, "one segment", line_of_one_segment(), "segment");
     of_testbed(&mut figure, "BLIP", Testbed::One.tcp(), "blip");
-    of_testbed(&mut figure, "Redpoll", super::redpoll::ours(), "redpoll");
+    of_testbed(
+        &mut figure,
+        "Redpoll's TCP",
+        super::redpoll::ours(),
+        "redpoll",
+    );
     figure
 }
 
