@@ -30,7 +30,7 @@ impl Calls {
     }
 }
 
-/// What a place does again and again, so that the simulated time does not advance.
+/// An activity that a place repeats, so that the simulated time does not advance.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Loop {
     Node,
