@@ -229,8 +229,9 @@ fn a_transfer_survives_being_frozen_at_each_of_its_events() {
     let (runs, frozen) = (runs.get(), frozen.get());
     println!("{runs} runs, in {frozen} of them it was frozen");
     all.unwrap();
-    // A connection cannot be frozen during the handshake and in TIME-WAIT.
-    assert!(2 * frozen > runs, "{frozen} of {runs}");
+    // A connection cannot be frozen during the handshake and in TIME-WAIT. In random transfers, these
+    // last for a quarter to a half of the events.
+    assert!(4 * frozen > runs, "{frozen} of {runs}");
 }
 
 /// A run in which the retransmission timer expires while the window is closed, with other data
