@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Arch, GLIBC, PROGRAMS, Program, Release, cannot, create, shown};
+use super::{Arch, GLIBC, PROGRAMS, Program, Release, SOURCES, cannot, create, shown};
 use crate::report::{Failure, Outcome};
 use crate::workspace;
 
@@ -16,7 +16,7 @@ pub fn build(release: &Release<'_>) -> Outcome {
         create(&folder)?;
         for program in release.options.programs() {
             let built = compile(release, arch, program)?;
-            split(&built, &folder, program)?;
+            split(&built, &folder, program, &release.workspace.root)?;
             let path = folder.join(program.name);
             let bytes = path
                 .metadata()
@@ -54,7 +54,7 @@ fn compile(release: &Release<'_>, arch: &Arch, program: &Program) -> Result<Path
 }
 
 /// Writes the program without symbols, and its debug information, to `folder`.
-fn split(built: &Path, folder: &Path, program: &Program) -> Outcome {
+fn split(built: &Path, folder: &Path, program: &Program, root: &Path) -> Outcome {
     let stripped = folder.join(program.name);
     let debug = folder.join(format!("{}.debug", program.name));
     let call = |args: &[&str], from: &Path, to: &Path| {
@@ -64,8 +64,34 @@ fn split(built: &Path, folder: &Path, program: &Program) -> Outcome {
         workspace::run(&mut command)
     };
     call(&["--only-keep-debug"], built, &debug)?;
+    rename_sources(&debug, root)?;
     let link = format!("--add-gnu-debuglink={}", shown(&debug));
     call(&["--strip-all", &link], built, &stripped)
+}
+
+/// Replaces the folder of the sources in the debug information of zig's own C files. zig compiles them
+/// when it links, with the working folder and without our options.
+fn rename_sources(debug: &Path, root: &Path) -> Outcome {
+    let mut bytes = std::fs::read(debug).map_err(|error| cannot("read", debug, &error))?;
+    rename_all(&mut bytes, shown(root).as_bytes());
+    std::fs::write(debug, bytes).map_err(|error| cannot("write", debug, &error))
+}
+
+/// Replaces each text that ends with NUL and equals `from` by [`SOURCES`], cut or continued with
+/// slashes to the same length, because DWARF has offsets.
+fn rename_all(bytes: &mut [u8], from: &[u8]) {
+    let slashes = std::iter::repeat(b'/');
+    let to: Vec<u8> = SOURCES.bytes().chain(slashes).take(from.len()).collect();
+    let mut at = 0;
+    while at + from.len() < bytes.len() {
+        let end = at + from.len();
+        if bytes[at..end] == *from && bytes[end] == 0 {
+            bytes[at..end].copy_from_slice(&to);
+            at = end;
+        } else {
+            at += 1;
+        }
+    }
 }
 
 /// Returns an objcopy that knows all architectures: that of Rust's toolchain, or LLVM's.
@@ -109,4 +135,26 @@ fn archive(
     tar.args(["LICENSE-APACHE", "LICENSE-MIT", "-C"])
         .arg(folder);
     workspace::run(tar.args(names))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rename_all;
+
+    #[test]
+    fn only_whole_texts_are_replaced_and_no_offset_changes() {
+        let renamed = |text: &str, from: &str| {
+            let mut bytes = text.as_bytes().to_vec();
+            rename_all(&mut bytes, from.as_bytes());
+            String::from_utf8(bytes).unwrap()
+        };
+        assert_eq!(renamed("a\0/tmp/dist\0b", "/tmp/dist"), "a\0/usr/src/\0b");
+        let long = "/home/somebody/redpoll";
+        assert_eq!(
+            renamed(&format!("{long}\0{long}\0"), long),
+            "/usr/src/redpoll//////\0/usr/src/redpoll//////\0"
+        );
+        assert_eq!(renamed("/tmp/dist/x\0", "/tmp/dist"), "/tmp/dist/x\0");
+        assert_eq!(renamed("/tmp/dist", "/tmp/dist"), "/tmp/dist");
+    }
 }
