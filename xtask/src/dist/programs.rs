@@ -77,15 +77,15 @@ fn rename_sources(debug: &Path, root: &Path) -> Outcome {
     std::fs::write(debug, bytes).map_err(|error| cannot("write", debug, &error))
 }
 
-/// Replaces each text that ends with NUL and equals `from` by [`SOURCES`], cut or continued with
-/// slashes to the same length, because DWARF has offsets.
+/// Replaces the folder `from`, alone or in a path, by [`SOURCES`], cut or continued with slashes to the
+/// same length, because DWARF has offsets.
 fn rename_all(bytes: &mut [u8], from: &[u8]) {
     let slashes = std::iter::repeat(b'/');
     let to: Vec<u8> = SOURCES.bytes().chain(slashes).take(from.len()).collect();
     let mut at = 0;
     while at + from.len() < bytes.len() {
         let end = at + from.len();
-        if bytes[at..end] == *from && bytes[end] == 0 {
+        if bytes[at..end] == *from && matches!(bytes[end], 0 | b'/') {
             bytes[at..end].copy_from_slice(&to);
             at = end;
         } else {
@@ -142,7 +142,7 @@ mod tests {
     use super::rename_all;
 
     #[test]
-    fn only_whole_texts_are_replaced_and_no_offset_changes() {
+    fn a_folder_is_replaced_and_no_offset_changes() {
         let renamed = |text: &str, from: &str| {
             let mut bytes = text.as_bytes().to_vec();
             rename_all(&mut bytes, from.as_bytes());
@@ -154,7 +154,8 @@ mod tests {
             renamed(&format!("{long}\0{long}\0"), long),
             "/usr/src/redpoll//////\0/usr/src/redpoll//////\0"
         );
-        assert_eq!(renamed("/tmp/dist/x\0", "/tmp/dist"), "/tmp/dist/x\0");
+        assert_eq!(renamed("/tmp/dist/x\0", "/tmp/dist"), "/usr/src//x\0");
+        assert_eq!(renamed("/tmp/distx\0", "/tmp/dist"), "/tmp/distx\0");
         assert_eq!(renamed("/tmp/dist", "/tmp/dist"), "/tmp/dist");
     }
 }
