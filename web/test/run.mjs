@@ -47,6 +47,7 @@ await test("a run is watched, paused, stepped, changed and begun again", async (
   await until(page, "the mesh is there", () => window.redpoll?.store.nodes.length === 15);
   check((await state(page, () => redpoll.store.t)) === 0, "the run stands still at its beginning");
   check(new URL(page.url()).hash === "", "the token is out of sight");
+  check(await page.locator("option", { hasText: "as fast as possible" }).count() === 1, "the run can be as fast as possible");
   await page.keyboard.press(".");
   await until(page, "a step", () => redpoll.store.frames.length > 0);
   check(await state(page, () => redpoll.store.t < 100_000), "a step is short");

@@ -210,10 +210,11 @@ impl Run {
     }
 
     fn introduce(&mut self) {
+        // The page acts on keys as soon as it has the greeting, and must then know the clock.
+        self.tell_clock();
         let scribe = &self.scribe;
         self.lines
             .extend([scribe.hello(), scribe.scene(), scribe.state()]);
-        self.tell_clock();
     }
 
     fn tell_clock(&mut self) {

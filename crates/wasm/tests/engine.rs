@@ -22,6 +22,18 @@ fn open(name: &str, text: Option<&str>) -> Value {
 }
 
 #[test]
+fn the_page_knows_the_clock_before_the_greeting() {
+    let mut engine = Engine::default();
+    engine.handle(&json!({ "id": 7, "ask": open("line-3", None) }).to_string());
+    let lines = engine.lines();
+    let kinds = lines
+        .iter()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["type"].clone());
+    let kinds = kinds.take(2).collect::<Vec<_>>();
+    assert_eq!(kinds, ["clock", "hello"]);
+}
+
+#[test]
 fn a_run_that_is_watched_has_the_digest_of_one_that_is_not() {
     let mut engine = Engine::default();
     assert!(ask(&mut engine, &open("line-3", None)).0);

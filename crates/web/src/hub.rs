@@ -82,8 +82,9 @@ impl Hub {
             // Changes without a connected browser were not recorded.
             room.forget();
         }
-        let mut messages = room.source.beginning();
-        messages.push(FromServer::Clock(room.clock).to_string().into());
+        // The page acts on keys as soon as it has the greeting, and must then know the clock.
+        let mut messages = vec![FromServer::Clock(room.clock).to_string().into()];
+        messages.extend(room.source.beginning());
         messages.extend(room.kept.iter().cloned());
         (messages, self.sender.subscribe())
     }

@@ -196,6 +196,20 @@ fn a_browser_sees_frames_segments_and_their_outcomes() {
     assert!(frames > segments && fates > 0);
 }
 
+/// A page that has the greeting but no clock believes that a paused run goes on, and that it cannot
+/// control it.
+#[test]
+fn a_browser_knows_the_clock_before_the_greeting() {
+    let show = Show::new("line-2");
+    let mut browser = show.connect();
+    let clock = browser.next();
+    assert_eq!(
+        (&clock["type"], &clock["settable"]),
+        (&json!("clock"), &json!(true))
+    );
+    assert_eq!(browser.next()["type"], "hello");
+}
+
 #[test]
 fn only_with_the_token_can_anything_be_changed() {
     let mut show = Show::new("pair");
