@@ -26,8 +26,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-/// Maximum number of simultaneous connections without WebSockets, which have their own limit. A
-/// browser uses at most six for the page.
+/// Maximum number of simultaneous connections. WebSockets do not count, because they have their own
+/// limit. A browser uses at most six connections for the page.
 const CONNECTIONS: usize = 96;
 /// Maximum number of simultaneous connections from one [`Network`].
 const OF_ONE_NETWORK: usize = 48;
@@ -49,8 +49,8 @@ pub fn listen(address: SocketAddr) -> io::Result<std::net::TcpListener> {
     Ok(listener)
 }
 
-/// A client's IPv4 address, or the first 64 bits of its IPv6 address: the smallest unit that a
-/// network assigns.
+/// A client's IPv4 address, or the first 64 bits of its IPv6 address, because one client can use
+/// all addresses of a /64 prefix.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Network(IpAddr);
 
@@ -79,7 +79,8 @@ pub async fn serve(listener: TcpListener, router: Router) {
         };
         let network = Network::of(peer.ip());
         let router = router.clone().layer(Extension(network));
-        // Keep the table locked until it has the entry, which the task removes when it ends.
+        // Keep the table locked until the entry is in it. The task removes the entry when the task
+        // ends, which may be at once.
         let mut places = table.lock();
         places.make_room(network);
         let id = places.next;
@@ -157,7 +158,8 @@ impl Places {
         }
     }
 
-    /// Closes the connection without progress for longest, among those for which `may` is true.
+    /// Among the connections for which `may` is true, closes the one that has made no progress for
+    /// the longest time.
     fn evict(&mut self, may: impl Fn(&Entry) -> bool) {
         let candidates = self.entries.iter().enumerate().filter(|(_, it)| may(it));
         let oldest = candidates.min_by_key(|(_, it)| it.moved.last());

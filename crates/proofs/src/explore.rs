@@ -21,7 +21,8 @@ pub trait Model {
 
     /// Applies an event, and compares the mechanism with the reference.
     ///
-    /// # Errors A text that describes the difference.
+    /// # Errors
+    /// A text that describes the difference.
     fn step(&self, world: &mut Self::World, action: Self::Action) -> Result<(), String>;
 
     /// Returns a number that differs between states that can behave differently.
@@ -36,7 +37,8 @@ pub trait Model {
     /// Checks what must be possible from every state, such as the end of a connection over a link
     /// without loss. The check may consume the state.
     ///
-    /// # Errors A text that describes what does not happen.
+    /// # Errors
+    /// A text that describes what does not happen.
     fn finish(&self, _: Self::World) -> Result<(), String> {
         Ok(())
     }

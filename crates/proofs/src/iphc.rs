@@ -131,7 +131,8 @@ fn upper() -> Vec<Option<UdpHeader>> {
 
 /// Compresses and expands every combination of the forms of a header. Returns their number.
 ///
-/// # Errors Describes the first header that changes.
+/// # Errors
+/// Describes the first header that changes.
 pub fn headers(damage: Damage) -> Result<u64, String> {
     let contexts = contexts();
     let destinations: Vec<_> = unicast().into_iter().chain(multicast()).collect();
@@ -200,7 +201,8 @@ fn round_trip(
 /// Expands packets with every value of the two encoding bytes and some values of the context byte,
 /// and every truncation of these packets. Returns the number of packets that can be expanded.
 ///
-/// # Errors Describes a packet that expands differently after it was compressed again.
+/// # Errors
+/// Describes a packet that expands differently after it was compressed again.
 pub fn encodings() -> Result<u64, String> {
     let contexts = contexts();
     let mut count = 0;

@@ -110,9 +110,11 @@ fn pair(ops: &Arithmetic, start: u32, way: i64) -> Result<(), String> {
 /// Functions that restore a 32-bit number from its lower 16 bits. A test can make one faulty.
 #[derive(Clone, Copy)]
 pub struct Halves {
-    /// Returns the first number from the second argument on with the lower half of the first one.
+    /// Returns the first number, at or after the second argument, whose lower 16 bits are those of
+    /// the first argument.
     pub first_from: fn(SeqNum, SeqNum) -> SeqNum,
-    /// Returns the last number up to the second argument with the lower half of the first one.
+    /// Returns the last number, at or before the second argument, whose lower 16 bits are those of
+    /// the first argument.
     pub last_up_to: fn(SeqNum, SeqNum) -> SeqNum,
     /// Whether the first number equals or follows the second, judged only by their lower halves.
     pub is_at_or_behind: fn(SeqNum, SeqNum) -> bool,
@@ -135,7 +137,8 @@ pub const REAL_HALVES: Halves = Halves {
 /// Compares numbers that are restored from 16 bits with the original numbers, for all distances
 /// that a window allows. Returns the number of pairs.
 ///
-/// # Errors Describes the first pair for which a function is wrong.
+/// # Errors
+/// Describes the first pair for which a function is wrong.
 pub fn halves(ops: &Halves) -> Result<u64, String> {
     let mut count = 0;
     for start in STARTS {

@@ -59,7 +59,8 @@ pub(crate) fn rival(
         TransportSpec::Uip(config) => {
             let mut config = config.clone();
             config.mss = config.mss.min(most);
-            // The application keeps the data in transit, and has the next segment ready.
+            // Memory for two segments: the one in transit, which the application must be able to
+            // create again, and the next one.
             let (tx, rx) = (2 * usize::from(config.mss), config.window.into());
             let (table, bytes) = table(Uip::new(config, rng), size, (tx, rx));
             (Rival::Uip(table), bytes)

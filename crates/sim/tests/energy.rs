@@ -33,7 +33,8 @@ fn silent(more: &[(&str, &str)], seconds: u64) -> Report {
     run("pair", &overrides, 1, seconds)
 }
 
-/// Returns by how much `of` the node's figures increases in the second half of 1,200 s.
+/// Returns the increase of one figure of the node `name` in the second half of 1,200 s. `of`
+/// selects the figure.
 fn half(name: &str, more: &[(&str, &str)], of: impl Fn(&Figures) -> f64) -> f64 {
     let [first, whole] = [600, 1_200].map(|seconds| of(&node(&silent(more, seconds), name).energy));
     whole - first

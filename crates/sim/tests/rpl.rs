@@ -206,7 +206,7 @@ fn a_mesh_forms_again_in_each_version() {
         let set = [("rpl.mode", mode), ("rpl.version_interval", "60 s")];
         let (world, report) = run("office", &set, 1, 310);
         let versions = |index| world.node(index).map(|node| node.rpl_counters().versions);
-        // No node was known when the root started.
+        // A new version in each of the first five minutes.
         assert_eq!(versions(0), Some(5), "{mode}");
         for index in 1..15 {
             // A node that missed a version joins the next one.

@@ -91,8 +91,8 @@ fn a_tcp_with_a_large_window_is_not_assisted() {
     assert_eq!((spare.flows, spare.pieces, spare.halved), (0, 0, 0));
 }
 
-/// Checks that writes of 48 bytes to a node with a window of 40 bytes cause more and longer
-/// segments. Without assistance, Linux sends 40 bytes and, 200 ms later, 8 bytes.
+/// Checks that with assistance, writes of 48 bytes to a node with a window of 40 bytes deliver more
+/// bytes, in longer segments. Without assistance, Linux sends 40 bytes and, 200 ms later, 8 bytes.
 #[test]
 fn assisted_linux_sends_no_small_segments_for_a_small_window() {
     let down = |spares: bool| {

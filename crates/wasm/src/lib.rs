@@ -10,7 +10,7 @@
 //! - [`Run`] is a world with its clock. It advances in slices, so that the worker can listen to the
 //!   page between them.
 //! - Module `exports` has the functions that the worker calls. All data are JSON texts, so the
-//!   crate needs no generated bindings, and the page needs no tool of one certain version.
+//!   crate needs no generated bindings, and no tool whose version must match a library.
 //!
 //! The messages are those of [`redpoll_web::message`]. The page acknowledges what it has shown, and
 //! a run waits for a page that is behind.

@@ -51,7 +51,7 @@ pub struct Anchor(Option<(Duration, u64, f64)>);
 
 impl Anchor {
     /// Returns the virtual time in microseconds that a run at `t` should have reached at the real
-    /// time `now`, which counts from any moment; `None` if the run is as fast as possible.
+    /// time `now`, which counts from an arbitrary moment; `None` if the run is as fast as possible.
     pub fn goal(&mut self, now: Duration, t: u64, speed: Option<f64>) -> Option<u64> {
         let Some(speed) = speed else {
             self.0 = None;

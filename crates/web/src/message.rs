@@ -43,8 +43,8 @@ pub struct Hello {
     pub prefix: String,
     /// Address of the host behind the border router.
     pub host: Option<String>,
-    /// Distances up to which a frame is received and disturbs other frames, in metres; `None` if
-    /// the medium has no fixed distances.
+    /// Two distances in metres: up to the first, a frame is received; up to the second, it disturbs
+    /// other frames. `None` if the medium has no fixed distances.
     pub ranges_m: Option<[f64; 2]>,
     /// Whether links depend on positions, so that nodes can be moved.
     pub is_movable: bool,
@@ -226,10 +226,11 @@ pub struct FrameRow(
     pub String,
 );
 
-/// A segment: flow; whether the end that opened the flow sent it; time; sequence number and
-/// acknowledgement relative to that end's first number; length; flags; whether it is a
-/// retransmission; selectively acknowledged ranges (RFC 2018), each as begin and end; and the
-/// sender's receive window in bytes (RFC 7323 §2.3).
+/// A segment: flow; whether the end that opened the flow sent it; time; sequence number, relative
+/// to the sender's first one; acknowledgement, relative to the receiver's first sequence number;
+/// length; flags; whether it is a retransmission; selectively acknowledged ranges (RFC 2018), each
+/// as begin and end, relative like the acknowledgement; and the sender's receive window in bytes
+/// (RFC 7323 §2.3).
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct SegmentRow(
     pub u32,

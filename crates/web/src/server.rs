@@ -30,7 +30,7 @@ use crate::seats::{Seat, Seats};
 use crate::story::Story;
 use redpoll_page::http::{self, Network};
 
-/// Messages of the simulation that wait for the server.
+/// Maximum number of the simulation's messages that wait for the server.
 const NEWS: usize = 8;
 /// Length of the longest message of a page, in bytes.
 const LONGEST: usize = 16 * 1024;

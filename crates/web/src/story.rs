@@ -69,7 +69,8 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// State of a reader of a recording: everything that is needed to continue from its place.
+/// The messages with which a browser starts at a position of a recording, and the contexts for
+/// compressed addresses.
 #[derive(Clone, Debug)]
 pub struct Story {
     pub(crate) hello: String,
@@ -99,7 +100,7 @@ pub enum StoryError {
 pub struct Reader<R> {
     input: BufReader<R>,
     story: Story,
-    /// Positions from which a reader can begin: the time, and the position of the byte.
+    /// Positions from which a reader can begin: the time, and the offset in the file in bytes.
     places: Vec<(u64, u64)>,
     end: u64,
     /// Whether the last line is incomplete.
@@ -178,7 +179,7 @@ impl<R: Read + Seek> Reader<R> {
                 _ => return Err(StoryError::Line(number)),
             }
         }
-        // A viewer at the end wants to see the preceding events.
+        // A viewer that jumps to the end starts at an earlier position, so it shows some events.
         let end = self.end;
         self.places.retain(|(t, _)| *t == 0 || *t < end);
         if self.story.scene.is_empty() || self.places.is_empty() {

@@ -50,7 +50,7 @@ pub enum Content<'a> {
     Packet { bytes: &'a [u8], missing: usize },
     /// ZEP's acknowledgment of the message with this sequence number.
     ZepAck(u32),
-    /// Neither of these; the name of the link type, and of the content if it is known.
+    /// Other content: the name of the link type, and of the content if it is known.
     Foreign(String),
 }
 

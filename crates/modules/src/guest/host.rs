@@ -9,7 +9,8 @@ use redpoll_sim::guest::{GuestOrder, StreamEvent};
 use super::interface::{FRAME_MAX, Host, NEVER, NO_CCA, VERSION};
 use super::message::{FAILED, MORE, write_order};
 
-/// Maximum length of one part of an answer in bytes; the socket allows longer packets.
+/// Length in bytes at which a part of an answer is sent, and longest text of one order. A part may
+/// be longer by one order; the socket allows this.
 const PART: usize = 32_768;
 /// Energy of a busy and of a free channel in dBm, as in the simulator.
 const BUSY_DBM: i8 = -75;
@@ -82,7 +83,7 @@ impl State {
     }
 }
 
-/// Ends the process without running destructors, which belong to the simulator before the fork.
+/// Ends the process without its exit handlers, which it inherited from the simulator by the fork.
 pub(super) fn exit() -> ! {
     // SAFETY: has no preconditions.
     unsafe { libc::_exit(0) }

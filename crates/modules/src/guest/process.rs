@@ -26,8 +26,8 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts the process of a node, and loads its firmware in this process. The error describes
-    /// the problem; the caller puts the name of the file before it.
+    /// Starts the process of a node, which loads the node's firmware. The error describes the
+    /// problem; the caller puts the name of the file before it.
     pub(crate) fn start(spec: &ForeignSpec<'_>) -> Result<Process, String> {
         let file = std::fs::canonicalize(spec.module)
             .map_err(|error| format!("cannot be read ({error}); allowed: a readable file"))?;

@@ -76,7 +76,8 @@ const ROOT_RESTART: Duration = Duration::from_secs(1_200);
 
 /// Lets a mesh converge, changes it, and lets it converge again. Then undoes a change of a link.
 ///
-/// # Errors A text that describes what did not recover.
+/// # Errors
+/// A text that describes what did not recover.
 pub fn run(trial: &Trial, change: Change) -> Result<Longest, String> {
     let mut mesh = Mesh::new(trial);
     let mut longest = Longest {

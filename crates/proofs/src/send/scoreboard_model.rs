@@ -21,7 +21,8 @@ pub enum Action {
     Sack(u32, u32),
     /// The link has lost a segment.
     Lose(u32, u32),
-    /// A byte without a retransmission is lost if more than this many later bytes have arrived.
+    /// A byte in flight that was not retransmitted counts as lost if more than this many later
+    /// bytes have arrived.
     LoseBefore(u32),
     /// The losses were spurious, and lost bytes are in flight again.
     TakeBack,

@@ -220,8 +220,8 @@ struct Datagram {
     message: MessageType,
 }
 
-/// Identifier of a datagram among those of its sender: tag, and whether its fragments are
-/// recoverable. Those have tags for each destination.
+/// Identifier of a datagram among those of its sender: the tag, and the destination if the
+/// fragments are recoverable, because their tags are separate for each destination.
 type Number = (u16, Option<Address>);
 
 impl Classifier {

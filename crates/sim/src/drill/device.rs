@@ -1,5 +1,4 @@
-//! The attacks of slow readers on a leaf whose web server is the one for devices, of
-//! `redpoll-apps`.
+//! The attacks of slow readers on a leaf that runs the web server for devices of `redpoll-apps`.
 
 use redpoll_base::Duration;
 use redpoll_samples::http;

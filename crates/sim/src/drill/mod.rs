@@ -73,9 +73,9 @@ impl Default for Plan {
 pub enum Outcome {
     /// The flow keeps the share [`Plan::keeps`] of its goodput and of new connections.
     Kept,
-    /// The flow keeps less goodput than required, for a documented reason.
+    /// The flow keeps less goodput or fewer new connections than required, for a documented reason.
     Explained,
-    /// The flow keeps less goodput than required, without a documented reason.
+    /// The flow keeps less goodput or fewer new connections than required, without such a reason.
     Lost,
     /// A node's table differs from its state without the attack, or the oracle found a violation.
     LeftBehind,
@@ -115,7 +115,7 @@ pub struct Row {
     /// Differences in tables, and violations that the oracle found.
     pub left: Vec<String>,
     pub outcome: Outcome,
-    /// Documented reason why the flow keeps less goodput than required.
+    /// Documented reason why the flow keeps less than required.
     pub reason: Option<&'static str>,
 }
 

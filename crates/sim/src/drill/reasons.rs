@@ -1,4 +1,4 @@
-//! Documented reasons why an honest flow keeps less goodput than required.
+//! Documented reasons why an honest flow keeps less than required.
 
 use super::Target;
 

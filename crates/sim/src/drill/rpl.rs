@@ -63,7 +63,8 @@ impl Forger<'_> {
         params.expect("the scenario uses RPL").configuration
     }
 
-    /// Returns a DIO with a rank that improves slowly, and in turn an unknown DODAG version.
+    /// Returns a DIO. The rank improves slowly from DIO to DIO, and every other DIO has an unknown
+    /// DODAG version.
     pub(super) fn dio(&self) -> Vec<u8> {
         let configuration = self.configuration();
         let step = configuration.min_hop_rank_increase;

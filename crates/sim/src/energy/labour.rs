@@ -155,7 +155,8 @@ mod tests {
                 cost.base >= 50.0 && cost.per_byte >= 0.0,
                 "{step:?}: {cost:?}"
             );
-            // `PacketOut` has a mean cost: its fitted line would fall (`xtask/src/size/steps.rs`).
+            // `PacketOut` has a constant cost, because the line that fits its measurements would
+            // fall with the packet's length (`xtask/src/size/steps.rs`).
             let copies = [
                 Step::PacketIn,
                 Step::DatagramOut,

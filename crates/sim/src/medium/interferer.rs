@@ -77,7 +77,7 @@ pub struct BurstSequence {
 }
 
 impl BurstSequence {
-    /// Returns the bursts of interferer `spec` before the first one.
+    /// Returns the sequence of bursts of interferer `spec`, before its first burst.
     pub fn new(spec: Interferer, rng: Rng) -> Self {
         BurstSequence {
             spec,

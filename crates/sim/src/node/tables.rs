@@ -79,8 +79,9 @@ pub(super) fn memory(
     (memory, bytes)
 }
 
-/// Adds the memory that a node needs to forward fragments individually and to recover them. Returns
-/// its bytes. It makes leaves, too, leave room in first fragments and pause between fragments.
+/// Adds the memory that a node needs to forward fragments individually and to recover them, and
+/// returns its bytes. With this memory, a leaf also leaves room in first fragments and pauses
+/// between fragments. Also adds the memory to join IPv6 fragments, which is not counted.
 pub(super) fn add_fragments(
     scenario: &Scenario,
     index: usize,

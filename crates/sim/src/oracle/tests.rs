@@ -314,7 +314,8 @@ fn with_fast_open_the_first_bytes_of_a_connection_may_arrive_once_more() {
         oracle.received(id, at(30), b" world");
         assert_eq!(oracle.is_satisfied(), has_fast_open);
     }
-    // Checks that the first bytes of a connection are not mistaken for a duplicate SYN's.
+    // The first bytes of a later connection are not mistaken for a late duplicate of the earlier
+    // connection's SYN.
     let mut oracle = Oracle::default().with_fast_open(true);
     let id = oracle.flow("bulk", "a", "b");
     for (ms, bytes) in [(1, b"one"), (2, b"two")] {

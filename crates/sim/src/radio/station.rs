@@ -239,8 +239,8 @@ pub struct Received {
     pub twice: bool,
 }
 
-/// A radio. Each transmission visits all stations in reach. The order of the fields keeps what
-/// these visits use in two cache lines.
+/// A radio. Each transmission visits all stations in reach. The order of the fields keeps those
+/// that these visits use in two cache lines.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Station {

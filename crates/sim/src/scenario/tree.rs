@@ -1,4 +1,4 @@
-//! A TOML document as a tree whose values know their origin, with overrides by dotted path.
+//! A TOML document as a tree of values with their origin, and overrides by dotted path.
 
 use toml::de::{DeTable, DeValue};
 

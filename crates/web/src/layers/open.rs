@@ -71,8 +71,8 @@ pub struct Packet {
     pub body: Vec<u8>,
     /// Bytes of the upper layer in the whole packet.
     pub body_len: usize,
-    /// The dissector's layers above IPv6; none for TCP, whose segments the page shows in its own
-    /// words.
+    /// The dissector's layers above IPv6; empty for TCP, whose segments [`super::words`] describes
+    /// itself.
     pub above: Vec<layer::Layer>,
 }
 

@@ -76,7 +76,7 @@ pub fn line(opened: Option<&Opened<'_>>) -> Line {
     }
 }
 
-/// Returns a sequence number, which frames since 2015 may omit.
+/// Returns a frame's sequence number as text. IEEE 802.15.4-2015 allows frames without one.
 fn number(dsn: Option<u8>) -> String {
     dsn.map_or_else(|| "(no number)".to_owned(), |dsn| dsn.to_string())
 }

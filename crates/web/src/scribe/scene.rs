@@ -56,7 +56,7 @@ fn attacks(scenario: &Scenario, mode: Mode) -> Vec<[String; 3]> {
     let attacks = ATTACKS.iter().filter(|attack| attack.fits(scenario));
     attacks
         .map(|attack| {
-            // The word that the drill's results have for the side.
+            // The same word for the side as in the drill's results.
             let side = serde_json::to_value(attack.side).unwrap_or_default();
             let side = side.as_str().unwrap_or_default();
             [attack.name, attack.what, side].map(str::to_owned)
@@ -78,8 +78,8 @@ fn host_apps(scenario: &Scenario, mode: Mode) -> Vec<[String; 2]> {
     sending.collect()
 }
 
-/// Returns the distances up to which a frame is received and disturbs other frames; `None` if the
-/// medium has no fixed distances.
+/// Returns two distances in metres: up to the first, a frame is received; up to the second, it
+/// disturbs other frames. `None` if the medium has no fixed distances.
 fn ranges(scenario: &Scenario) -> Option<[f64; 2]> {
     match (&scenario.medium, &scenario.links) {
         (MediumConfig::UnitDisk(disk), LinkSource::Positions) => {

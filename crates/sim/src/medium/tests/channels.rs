@@ -225,8 +225,9 @@ fn a_gain_belongs_to_seed_link_and_time_alone() {
     assert_ne!(there.power_mw, back.power_mw, "each direction has its own");
 }
 
-/// Checks that frames over a link 20 dB above its requirement are lost if an exponential power is
-/// below a hundredth of its mean, 1 - e^-0.01, whatever their length.
+/// Checks that frames over a link 20 dB above its requirement are lost, whatever their length,
+/// while the gain is below a hundredth of its mean. The probability of such an exponential gain
+/// is 1 - e^-0.01.
 #[test]
 fn frames_are_lost_in_deep_fades() {
     let sinr = Sinr {

@@ -236,7 +236,8 @@ fn duty(values: &Values<'_>) -> Result<Option<DutyParams>, ScenarioError> {
     }))
 }
 
-/// Returns the channel access of frames that a frame pending bit announced; bursts come first.
+/// Returns the channel access of frames that a frame pending bit announced. If several keys choose
+/// one, `lowpan.fragment_burst` takes precedence.
 fn promised(values: &Values<'_>) -> Promised {
     if values.flag("lowpan.fragment_burst") {
         Promised::Burst
