@@ -40,8 +40,8 @@ pub fn select(mut figures: Vec<Figure>, names: &[String]) -> Result<Vec<Figure>,
     Ok(figures)
 }
 
-/// Returns the short form of a figure's name: lower-case letters, digits and inner points only,
-/// without a leading `fig`, `figure`, `sec` or `section`.
+/// Returns the short form of a figure's name: its letters in lower case, its digits and its points,
+/// without `fig`, `figure`, `sec` or `section` before a leading digit.
 fn plain(name: &str) -> String {
     let kept = name.chars().filter(|it| it.is_alphanumeric() || *it == '.');
     let name: String = kept.flat_map(char::to_lowercase).collect();

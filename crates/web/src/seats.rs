@@ -25,8 +25,9 @@ struct Entry {
 }
 
 impl Seats {
-    /// Occupies a seat. If none is free, the browser that has been silent for longest after a ping
-    /// loses its seat. `None` if all browsers answer.
+    /// Occupies a seat. If none is free, the browser whose ping has been unanswered for longest
+    /// loses its seat; at the limit of `network`, only a browser of `network` does. `None` if no
+    /// such ping is older than [`GRACE`].
     pub(crate) fn take(self: &Arc<Self>, network: Network) -> Option<Seat> {
         let mut entries = self.lock();
         let of_network = entries.iter().filter(|it| it.network == network).count();

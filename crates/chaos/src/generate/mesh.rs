@@ -67,7 +67,7 @@ impl Draft {
         self.set("topology.links", links);
     }
 
-    /// Places each node within range of its parent.
+    /// Places each node within range of its parent, and draws the medium.
     fn positions(&mut self, draw: &mut Draw, parents: &[usize]) {
         let mut places = vec![(0, 0)];
         for parent in parents {

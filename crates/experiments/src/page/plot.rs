@@ -144,7 +144,8 @@ impl Bars {
         merged
     }
 
-    /// Draws the chart as SVG, or one line of text if all bars have the same number.
+    /// Draws the chart as SVG, or one line of text if there are [`SAME`] or more bars and all have
+    /// the same number.
     pub fn svg(&self, fit: Fit) -> String {
         let width = fit.chart_px();
         let bars = self.merged();

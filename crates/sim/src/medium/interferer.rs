@@ -161,8 +161,8 @@ impl BurstSequence {
         self.spec.lengths.draw(mean_us, &mut self.rng)
     }
 
-    /// Returns the end of a gap after `now`, or after the beginning of a later session.
-    /// [`Instant::FAR_FUTURE`] if none of the next [`SEARCHED`] sessions has a burst.
+    /// Returns the beginning of the next burst, after a gap that begins now or with a later
+    /// session. [`Instant::FAR_FUTURE`] if none of the next [`SEARCHED`] sessions has a burst.
     fn next_burst(&mut self, now: Instant) -> Instant {
         let gap_us = self.burst_us() * (1.0 - self.spec.busy) / self.spec.busy;
         let mut from = now;

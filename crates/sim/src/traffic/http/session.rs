@@ -19,8 +19,8 @@ const IDLE_TIME: Duration = Duration::from_secs(15);
 const CLOSE_TIME: Duration = Duration::from_secs(60);
 /// Period in which a client must read at least [`LEAST_BYTES`] or the remaining bytes of an answer.
 const LEAST_TIME: Duration = Duration::from_secs(60);
-/// Less than a single-frame segment per second of [`LEAST_TIME`], which even the worst path
-/// carries.
+/// Minimum number of bytes in [`LEAST_TIME`]. This is less than one single-frame segment per
+/// second, which even the worst path carries.
 const LEAST_BYTES: u64 = 2_000;
 
 /// Time for which a new client is not reset in favour of waiting clients.
@@ -128,8 +128,8 @@ impl Exchange {
         })
     }
 
-    /// Handles the deadline: closes a connection between two requests, and resets any other.
-    /// Returns false once the connection is over.
+    /// Handles the deadline: closes a connection on which no request has begun, and resets any
+    /// other. Returns false once the connection is over.
     pub(super) fn on_deadline(&mut self, cx: &mut Context<'_>) -> bool {
         let between = matches!(self.phase, Phase::Reading) && self.request.is_empty();
         if between {

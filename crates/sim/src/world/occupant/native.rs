@@ -58,9 +58,9 @@ impl Native {
         });
     }
 
-    /// Ends all applications. Closes and releases their connections, and closes their listeners:
-    /// otherwise a handshake that completes later would leave a connection that no application
-    /// closes.
+    /// Ends all applications, and closes and releases their connections. Also closes the listeners
+    /// of Redpoll's TCP: otherwise a handshake that completes later would leave a connection that
+    /// no application closes.
     pub(in crate::world) fn stop_apps(&mut self, seat: &mut Seat<'_>) {
         self.apps.clear();
         let now = seat.local_now();
