@@ -2,8 +2,8 @@
  * Redpoll for C: full-scale TCP for low-power wireless networks.
  *
  * A node uses memory that you provide. The library allocates nothing and has no global state,
- * so a program may have any number of nodes. No call blocks, except those of the last section,
- * which wait in a hook that you provide. One thread at a time may use a node.
+ * so a program may have any number of nodes. No call blocks, except those of the section "calls
+ * that wait", which wait in a hook that you provide. One thread at a time may use a node.
  *
  * Times are microseconds of your monotonic clock. Ports are in the machine's byte order,
  * addresses are 16 bytes as on the wire.
@@ -541,11 +541,12 @@ int rp_tcp_info(rp_node *node, uint64_t now_us, int fd, struct rp_tcp_info *info
  * pointer to it.
  *
  * The hook wait returns when the state of the node may have changed, or at until_us (UINT64_MAX: no
- * limit). If wait returns a negative RP_E*, the call that waits returns this error, but
- * RP_ETIMEDOUT instead of RP_EAGAIN. Without an operating system, wait drives the node: radio,
- * timers, frames. With an operating system, wait sleeps until the thread that drives the node wakes
- * it; if that thread has driven the node since the last unlock, wait returns immediately. lock and
- * unlock enclose every use of the node; both are null if the program has one thread. */
+ * limit). If wait returns RP_EAGAIN, the call that waits returns RP_ETIMEDOUT; if wait returns
+ * another negative RP_E*, the call returns this error. Without an operating system, wait drives the
+ * node: radio, timers, frames. With an operating system, wait sleeps until the thread that drives
+ * the node wakes it; if that thread has driven the node since the last unlock, wait returns
+ * immediately. lock and unlock enclose every use of the node; both are null if the program has one
+ * thread. */
 struct rp_waiter {
     rp_node *node;
     void *context; /* argument of all hooks */
