@@ -107,7 +107,8 @@ class Scenario:
         self._congestion = dict(congestion)
         for name, make in self._congestion.items():
             if not callable(make):
-                raise TypeError(f"congestion: {name}: got {make!r}; allowed: a class")
+                raise TypeError(f"congestion: {name}: got {make!r}; allowed: a class, or a "
+                                "function that creates an object")
         checked = _native.check(origin, text, changes, list(self._congestion))
         self.name, self.seed, self.duration_s, self.nodes = checked
 

@@ -30,7 +30,8 @@ class Study:
         results: str | os.PathLike[str] | None = None,
         jobs: int | None = None,
     ) -> Table:
-        """Runs `figures`, by default all, and returns a row for each number, with the paper's.
+        """Runs `figures`, by default all, and returns a row for each number, with the number of
+        the paper.
 
         The result of each run is kept in the file `results`, by default NAME.sqlite, as with
         `redpoll study`; runs in the file are not repeated.

@@ -80,7 +80,7 @@ class Sweep:
         """Pictures of means over the seeds with 95 % confidence intervals. The first axis has the
         values of the key `over`, by default the key with the most values. `names` selects pictures:
         `goodput`, `loss`, `round-trip`, `retransmissions`, `duty-cycle` and `charge`. A picture is
-        left out if all points are equal."""
+        left out if its mean is the same at all points of the sweep."""
         return chosen(self._kept.pictures(over), names)
 
     def __repr__(self) -> str:
