@@ -9,8 +9,8 @@
         before sending.
     closed_forms.py frame-errors BYTES DB...
         share of frames of BYTES bytes, FCS included, with an error at these
-        signal-to-noise ratios: IEEE 802.15.4-2006, E.4.1.8. Errors in preamble,
-        start of frame and length count.
+        signal-to-noise ratios: IEEE 802.15.4-2006, E.4.1.8. Errors in the preamble, the
+        start of frame and the length field are included.
 """
 
 import argparse

@@ -93,9 +93,9 @@ pub enum Refusal {
     #[error("not a possible transfer; allowed: 1 byte to 4 GiB, between two different nodes")]
     Transfer,
     #[error(
-        "there is no attack called {0:?}, or it does not fit this scenario: attacks over the air \
-         need a node of the kind attacker, and attacks on RPL, security or fragments need these; \
-         `redpoll drill --list` lists the attacks"
+        "there is no attack called {0:?}, or it does not fit this scenario: an attack over the air \
+         needs a node of the kind attacker, and an attack on RPL, link security or fragment \
+         recovery needs a scenario that uses it; `redpoll drill --list` lists the attacks"
     )]
     NoAttack(String),
     #[error("{0} is the attacker; attack another node")]

@@ -31,8 +31,8 @@ pub fn figure() -> Figure {
              techniques, and Redpoll's TCP (series `Redpoll`) without and with the cache. Redpoll's \
              TCP has its default settings, except that its segments have one frame over NullMAC \
              and X-MAC, which never retransmit a frame, and 48 bytes over ContikiMAC, where \
-             long frames make senders forget when their neighbours wake up. Radio time is the sum \
-             over the sender, the receiver and the routers between them.",
+             senders of long frames discard the learned wake-up times of their neighbours. Radio \
+             time is the sum over the sender, the receiver and the routers between them.",
         )
         .aside();
     let hops = [2, 3, 4, 5, 6];

@@ -235,7 +235,7 @@ pub(super) const IDLE_CACHE: &str = "caches send few copies after three round-tr
     fewer segments arrive";
 /// Why X-MAC is slow.
 pub(super) const STALE: &str = "a node that sends by X-MAC shifts its wake-up times, so its \
-    neighbours expect it at a wrong time and have to send strobes; in addition, X-MAC does not \
+    neighbours send to it at a wrong time and need more strobes; in addition, X-MAC does not \
     retransmit lost data frames";
 /// Why no technique helps LPP.
 pub(super) const RETRIES: &str = "the link retransmits lost frames, so uIP seldom waits for a \

@@ -64,8 +64,9 @@ pub fn table_6() -> Figure {
             "5-frame segments, window 1848 B, d = 40 ms; TCPlp's measurements are those of section \
              7.2. Each earlier stack is represented by TCPlp's node with a window of one segment \
              of the same number of frames, so that only the window differs, not hardware and link. \
-             In addition, uIP, BLIP and a stack of one long segment run on the same node and link \
-             (docs/rivals.md). In the paper TCPlp has 5 to 40 times the goodput of earlier stacks.",
+             In addition, uIP, BLIP and a stack with one long segment in flight run on the same \
+             node and link (docs/rivals.md). In the paper TCPlp has 5 to 40 times the goodput of \
+             earlier stacks.",
         );
     let [one, three] = [(75.0, 0), (20.0, 1)].map(|(paper, index): (f64, usize)| {
         let (name, hops) = HOPS[index];
