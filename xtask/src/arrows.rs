@@ -144,7 +144,7 @@ fn judge(arrow: &Arrow) -> Option<String> {
     let list: Vec<&str> = allowed.into_iter().collect();
     let kind = if *dev { "dev-dependency" } else { "dependency" };
     Some(format!(
-        "{from} -> {to}: a {kind} that is not allowed; {from} may see {}",
+        "{from} -> {to}: a {kind} that is not allowed; {from} may use {}",
         if list.is_empty() {
             "no crate of this repository".to_owned()
         } else {
@@ -272,7 +272,7 @@ mod tests {
         for (name, _) in ARROWS {
             // A crate outside the table gives `None`; in a circle, the recursion does not end.
             let seen = visible(name).expect(name);
-            assert!(!seen.contains(name), "{name} sees itself");
+            assert!(!seen.contains(name), "{name} depends on itself");
         }
     }
 

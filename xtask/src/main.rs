@@ -89,8 +89,9 @@ Usage: cargo xtask CHECK
             more items than its limit, and prints the number of its items
               --accept          write docs/api
   features  builds the published crates without features, with each alone, with the
-            default and with all, as products of several crates, and with all for
-            every target of the toolchain; fails if a crate has too many features
+            default and with all; builds the crates of a leaf, a router and a border
+            router together; builds the crates with all features for every target
+            of the toolchain; fails if a crate has too many features
   hosts     compiles redpoll and redpoll-taim for the Linux boards of
             docs/radios.md, if the toolchain has the standard library of a board
   deny      checks the licences and sources of dependencies against deny.toml

@@ -170,7 +170,7 @@ fn msrv(workspace: &Workspace, crates: &[String]) -> Result<Option<String>, Fail
     // Removes the variables by which another toolchain started this program.
     cargo.env_remove("RUSTUP_TOOLCHAIN").env_remove("CARGO");
     workspace::run(&mut with_packages(cargo, crates))?;
-    println!("publish: Rust {version} builds them");
+    println!("publish: Rust {version} builds the crates");
     Ok(None)
 }
 

@@ -135,7 +135,7 @@ pub fn all(folder: &Path) -> Result<Vec<Ledger>, Failure> {
         if ledger.rfc.to_string() != number {
             let rfc = ledger.rfc;
             return Err(Failure::new(format!(
-                "{name}: belongs to RFC {rfc} by its own text"
+                "{name}: its key `rfc` is {rfc}; allowed: the number in the name of the file"
             )));
         }
         ledgers.push(ledger);
