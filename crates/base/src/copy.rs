@@ -82,7 +82,7 @@ mod tests {
                     copy_halves(&from[at..at + len], &mut to[copied.clone()]);
                     assert_eq!(to[copied.clone()], from[at..at + len]);
                     let around = to.iter().filter(|byte| **byte == 0).count();
-                    assert_eq!(around, 80 - len, "nothing else is touched");
+                    assert_eq!(around, 80 - len, "no other byte is written");
                 }
             }
         }

@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     fn unfit(datagram: &[u8]) -> Unfit {
-        decode(datagram).expect_err("it is no message")
+        decode(datagram).expect_err("an invalid message")
     }
 
     #[test]

@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn no_datagram_below_the_lower_and_every_one_above_the_upper_threshold() {
         assert_eq!(strikes_in_10_000(after(0, 9)), 0);
-        assert_eq!(strikes_in_10_000(after(0, 90)), 0, "it stays there");
+        assert_eq!(strikes_in_10_000(after(0, 90)), 0, "the queue is short");
         assert_eq!(strikes_in_10_000(after(4, 90)), 10_000);
     }
 
@@ -266,7 +266,7 @@ mod tests {
     fn red_pauses_only_while_several_conversations_wait() {
         let mut red = after(2, 90);
         red.judge(Ecn::Ect0, pair(1), LEN);
-        assert_eq!(red.pause(), Duration::ZERO, "one alone");
+        assert_eq!(red.pause(), Duration::ZERO, "one conversation");
         red.judge(Ecn::Ect0, pair(2), LEN);
         assert_eq!(red.pause(), RedConfig::default().pause);
         (0..90).for_each(|_| red.on_change(0));

@@ -140,7 +140,7 @@ pub fn table(figures: &[Figure]) -> String {
 pub fn rules(plan: &Plan) -> String {
     format!(
         "loss: {} B over 75 kb/s, 50 ms one way, queue of 40 packets, segments of 462 B, buffers \
-         of 1848 B, loss in both directions; medians of {} seeds\nleast retransmission timeout: \
+         of 1848 B, loss in both directions; medians of {} seeds\nminimum retransmission timeout: \
          redpoll 0.3 s, redpoll-rto-1s 1 s, tcplp 0.23 s (TCPlp adds 0.2 s to every timeout, \
          and has a minimum of 0.03 s before that)\n",
         plan.bytes, plan.seeds

@@ -153,7 +153,7 @@ mod tests {
         ecn.on_data(Ecn::Ect0, Flags::ACK);
         assert_eq!(ecn.flags(false), Flags::ECE);
         ecn.on_data(Ecn::Ce, Flags::CWR);
-        assert_eq!(ecn.flags(false), Flags::ECE, "marked anew");
+        assert_eq!(ecn.flags(false), Flags::ECE, "a new mark");
         ecn.on_data(Ecn::Ect0, Flags::CWR);
         assert_eq!(ecn.flags(false), Flags::NONE);
     }

@@ -237,7 +237,7 @@ impl Between {
         );
         for (i, byte) in segment.payload.iter().enumerate() {
             let offset = (segment.seq - first) as usize + i;
-            assert_eq!(*byte, pattern(side, offset), "a wrong byte leaves");
+            assert_eq!(*byte, pattern(side, offset), "a sent byte is wrong");
         }
         let edge = segment.ack + u32::from(segment.window);
         if let Some(before) = end.edge.filter(|before| edge < *before) {

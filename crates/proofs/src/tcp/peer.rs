@@ -146,7 +146,7 @@ impl World {
         for (byte, at) in segment.payload.iter().zip(0u32..) {
             let at = (segment.seq + at).since(ISS + 1);
             if *byte != pattern(0, at as usize) {
-                return Err(format!("byte {at} leaves wrong"));
+                return Err(format!("byte {at} is sent with a wrong value"));
             }
         }
         if !segment.flags.rst() {

@@ -67,11 +67,11 @@ mod tests {
             .collect();
         let expected: std::vec::Vec<u32> = (1..=29).chain([40]).collect();
         assert_eq!(again, expected);
-        assert!(!forwarded.drops(b, a, 1), "of another");
-        assert!(!forwarded.drops(a, b, 40), "another was passed on since");
+        assert!(!forwarded.drops(b, a, 1), "another source");
+        assert!(!forwarded.drops(a, b, 40), "a later packet took its place");
         assert!(
             !forwarded.drops(a, b, 0) && !forwarded.drops(a, b, 0),
-            "without a number"
+            "a packet without a number"
         );
     }
 }

@@ -400,7 +400,7 @@ mod tests {
             }
         }
         let gaps: std::vec::Vec<i32> = fired.windows(2).map(|two| two[1] - two[0]).collect();
-        assert_eq!(fired[0], 2, "half a second to a second behind the SYN");
+        assert_eq!(fired[0], 2, "0.5 s to 1 s after the SYN");
         assert_eq!(
             gaps,
             [4, 7, 13, 25, 49, 49, 49],

@@ -278,7 +278,7 @@ mod tests {
             let Some(Packet(left)) = queue.poll(now) else {
                 panic!("one packet every 10 ms")
             };
-            assert!(queue.poll(now).is_none(), "and no more");
+            assert!(queue.poll(now).is_none(), "only one packet every 10 ms");
             let at = usize::from(left[8]) - 1;
             bytes[at] += left.len();
             let place = i32::from(left[left.len() - 1]);

@@ -209,9 +209,9 @@ mod tests {
         let mut children = Children::default();
         let nine = Address::Short(9);
         children.on_tenure(at(1), tenure(9, at(1) + HOUR));
-        assert!(!children.contains(nine), "it never sleeps");
+        assert!(!children.contains(nine), "it has not polled");
         children.on_request(at(2), nine);
-        assert!(!children.contains(nine), "anybody can send one");
+        assert!(!children.contains(nine), "a request alone proves nothing");
         children.on_tenure(at(3), tenure(9, at(3) + HOUR));
         assert!(children.contains(nine));
         assert_eq!(children.expire(at(3_602)), None);

@@ -353,7 +353,7 @@ mod tests {
         let interval = Duration::from_millis(100);
         let mut poll = poll(PollPolicy::Fixed { interval });
         assert_eq!(requests(&mut poll, 10_000, 250), [100, 200, 300]);
-        assert_eq!(poll.next().at, at(250_300), "and sleeps again");
+        assert_eq!(poll.next().at, at(250_300), "base interval");
     }
 
     #[test]
@@ -465,6 +465,6 @@ mod tests {
         for _ in 0..6 {
             poll.ask_again(now);
         }
-        assert!(poll.is_due(now + Duration::from_secs(1)), "it begins anew");
+        assert!(poll.is_due(now + Duration::from_secs(1)), "often again");
     }
 }

@@ -149,13 +149,13 @@ mod tests {
         assert!(unverified.is_proven(nine));
         unverified.on_frame(at(20), nine, false);
         assert!(!unverified.is_proven(nine));
-        assert!(unverified.admit(at(30), nine), "it was there a moment ago");
+        assert!(unverified.admit(at(30), nine), "acknowledged 20 ms ago");
         unverified.on_frame(at(40), nine, false);
         assert!(!unverified.admit(at(30_039), nine));
         assert!(unverified.admit(at(30_040), nine));
         unverified.on_frame(at(30_050), nine, false);
         unverified.on_frame(at(30_060), nine, true);
-        assert!(unverified.admit(at(40_000), nine), "it is there after all");
+        assert!(unverified.admit(at(40_000), nine), "has acknowledged again");
     }
 
     #[test]

@@ -248,7 +248,7 @@ mod tests {
         for round in 0..50u16 {
             let data: [u8; 37] = core::array::from_fn(|i| i as u8 ^ round as u8);
             assert!(slot.push(&endpoint(round), &data));
-            assert!(!slot.push(&endpoint(round), &data), "must not fit twice");
+            assert!(!slot.push(&endpoint(round), &data), "no room for two");
             assert!(slot.push(&endpoint(7), &[]));
             let mut out = [0; 64];
             assert_eq!(slot.pop(&mut out), Some((37, endpoint(round))));

@@ -102,7 +102,7 @@ mod tests {
             undo.on_retransmission(100, sent);
             undo.on_retransmission(100, later);
             assert_eq!(undo.on_first_ack(echo), spurious);
-            assert!(!undo.on_first_ack(Some(0)), "only the first counts");
+            assert!(!undo.on_first_ack(Some(0)), "only the first ACK counts");
             undo.on_retransmission(100, later);
             assert!(!undo.on_first_ack(Some(sent)), "once in a recovery");
         }
@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn all_that_was_sent_again_must_be_reported() {
         let mut undo = Undo::begin(UNA, 1000, 5000);
-        assert!(!undo.on_dsack(block(0, 100), 100), "nothing was sent again");
+        assert!(!undo.on_dsack(block(0, 100), 100), "no retransmission");
         undo.on_retransmission(200, 0);
         assert!(!undo.on_dsack(block(0, 100), 100));
         assert!(undo.on_dsack(block(100, 200), 100));

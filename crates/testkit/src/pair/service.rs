@@ -64,7 +64,7 @@ impl Pair {
         let mut piece = vec![0; to - from];
         match conn.read(serving.desc.token, from, &mut piece) {
             Ok(count) => {
-                assert_eq!(count, piece.len(), "a pinned range is there as a whole");
+                assert_eq!(count, piece.len(), "a pinned range is readable as a whole");
                 serving.bytes.extend(piece);
             }
             Err(_) => serving.gone = true,

@@ -154,7 +154,7 @@ mod tests {
         );
         assert!(!found(&[17, 0, 0x6d, 1, 0, 1, 1, 0]), "no sequence number");
         assert!(!found(&[17, 0, 0x6d, 9, 0, 0, 0, 0]), "beyond the header");
-        assert!(!found(&[17, 0, 1, 4, 0, 0, 0, 0]), "no option");
+        assert!(!found(&[17, 0, 1, 4, 0, 0, 0, 0]), "another option type");
         assert!(!found(&[17]), "cut short");
     }
 

@@ -309,7 +309,7 @@ mod tests {
         for (link, rank) in [(1, 500), (2, 900)] {
             admit(&mut table, link, rank, None).unwrap();
         }
-        assert!(admit(&mut table, 3, 1000, None).is_none(), "no better");
+        assert!(admit(&mut table, 3, 1000, None).is_none(), "worse rank");
         assert!(admit(&mut table, 3, 300, Some(peer(2))).is_some());
         assert!(table.get(peer(1)).is_none() && table.get(peer(2)).is_some());
         assert!(admit(&mut table, 2, 2000, None).is_some(), "known");
@@ -348,7 +348,7 @@ mod tests {
             admit(&mut table, 2, 256, None).unwrap();
             assert!(admit(&mut table, 3, 1000, None).is_some());
             assert!(table.get(peer(1)).is_none() && table.get(peer(2)).is_some());
-            assert!(admit(&mut table, 4, 1001, None).is_none(), "no better");
+            assert!(admit(&mut table, 4, 1001, None).is_none(), "worse rank");
         }
     }
 
