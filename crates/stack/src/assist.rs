@@ -61,8 +61,8 @@ pub trait Assist {
     /// assistant sends what it has stored by [`Assist::poll_packet`].
     ///
     /// # Errors
-    /// The reason why the node drops the packet. [`DropReason::NoRoute`] for a packet of this node:
-    /// the node sends it to its neighbours.
+    /// The reason why the node drops the packet. Exception: for a packet of this node,
+    /// [`DropReason::NoRoute`] means that the node sends the packet to its neighbours only.
     fn on_group(
         &mut self,
         _now: Instant,

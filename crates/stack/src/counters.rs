@@ -124,7 +124,8 @@ impl fmt::Display for DropReason {
 pub struct NodeCounters {
     /// Packets of other nodes that this node forwarded.
     pub forwarded: u32,
-    /// Packets for other nodes that this node's [assistant](crate::assist) kept.
+    /// Packets that ended at this node's [assistant](crate::assist): packets for other nodes that
+    /// it kept, and received multicast packets that it did not deliver to this node.
     pub kept: u32,
     /// Packets delivered to an upper layer of this node.
     pub delivered: u32,

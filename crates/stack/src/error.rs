@@ -20,7 +20,7 @@ pub enum Error {
     WouldBlock,
     /// The connection is not open yet, or no longer open, in the direction of this call.
     NotConnected,
-    /// The connection failed.
+    /// The connection failed for this reason.
     Failed(redpoll_tcp::Error),
     /// The bytes do not contain a frozen connection that can be restored.
     Thaw(redpoll_tcp::ThawError),

@@ -351,7 +351,7 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
         is_due
     }
 
-    /// Runs the due timers above the MAC, after its events have been polled.
+    /// Runs the due timers above the MAC, after the MAC's events have been polled.
     pub(crate) fn on_late_timeout(&mut self, now: Instant) {
         if self.lowpan.poll_at().is_some_and(|wake| wake.at <= now) {
             while let Some(child) = self.lowpan.expire_indirect(now) {

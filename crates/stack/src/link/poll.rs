@@ -2,12 +2,12 @@
 //! et al. 2020 §4.1), from what its transport expects.
 //!
 //! While no answer is expected, the node polls once per base interval. While one is expected, the
-//! policy decides: also once per base interval; at a fixed interval, as in the paper; or when
-//! earlier answers arrived, then with growing pauses while the answer is overdue. The paper leaves
-//! the last policy as future work.
+//! node polls as its [`PollPolicy`] says. `Base` keeps the base interval. `Fixed` uses a shorter
+//! interval, as in the paper. `Learned` polls after the time that earlier answers took to arrive,
+//! with growing pauses while the answer is overdue. The paper leaves such a policy as future work.
 //!
-//! An estimator after RFC 6298 learns the time between the first frame that was sent and the poll
-//! that fetched the answer. It needs no help of the transport.
+//! An estimator modelled on RFC 6298 learns the time between the first frame that was sent and the
+//! poll that fetched the answer. It needs no information from the transport.
 
 use redpoll_base::{Duration, Instant, Rng, Wake};
 
@@ -89,7 +89,7 @@ pub(crate) struct DataPoll {
     sent: Option<Instant>,
     /// The time since which an answer is expected.
     waiting: Option<Instant>,
-    /// The time until the next poll if this one fetches nothing.
+    /// The pause after a poll that fetches nothing.
     gap: Duration,
     answers: Estimator,
     /// Whether at least one poll since `waiting` has fetched nothing.
@@ -241,8 +241,9 @@ impl DataPoll {
     }
 }
 
-/// The time until an answer, in microseconds, after RFC 6298 §2.2 and §2.3. A sample ends with the
-/// poll that fetched the answer, so it is too long; [`Self::shorten`] corrects the estimate.
+/// The estimated time until an answer, in microseconds, computed as in RFC 6298 §2.2 and §2.3. A
+/// sample ends with the poll that fetched the answer, so it is too long; [`Self::shorten`] corrects
+/// the estimate.
 #[derive(Clone, Copy, Debug, Default)]
 struct Estimator {
     mean: u32,
@@ -262,8 +263,9 @@ impl Estimator {
             old.wrapping_sub(old >> shift).wrapping_add(new >> shift)
         };
         self.variation = part(self.variation, deviation, 2);
-        // If the answer comes soon after the first poll, the next first poll is later by half
-        // of the difference. An answer after a loss is much later, and adds only an eighth.
+        // A sample above the mean raises the mean by half of the difference, up to 16 ms, or by an
+        // eighth of the difference if that is more. An answer that is late because of a loss
+        // therefore changes the mean little.
         let late = r.saturating_sub(self.mean);
         let step = (late >> 3).max((late >> 1).min(SHORTEST.as_micros() as u32));
         self.mean = part(self.mean, r.min(self.mean), 3)

@@ -51,8 +51,8 @@ pub(crate) struct Doubt {
 }
 
 impl Doubt {
-    /// Returns whether a peer may still repeat its part of a handshake. `unproven`: one may
-    /// not know that a connection is established.
+    /// Returns whether a peer may still repeat its part of a handshake. `unproven`: a connection is
+    /// established whose peer possibly does not know this yet.
     pub(crate) fn expects(&mut self, now: Instant, unproven: bool) -> bool {
         if !unproven {
             self.since = None;

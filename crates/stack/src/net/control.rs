@@ -118,8 +118,9 @@ impl<P: Profile> Net<P> {
                 return Ok(Consequence::Trouble(Trouble::PacketTooBig { mtu }, quoted));
             }
             // RFC 8201 §4: a node discards a report of less than the minimum MTU. Without path MTU
-            // discovery, no packet of this node is larger than the minimum.
-            // A node without a radio also ignores neighbour discovery and unknown messages.
+            // discovery, no packet of this node is larger than the minimum, so the node ignores
+            // every Packet Too Big message. A node without a radio also ignores neighbour discovery
+            // and unknown messages.
             _ => return Err(DropReason::IcmpIgnored),
         }
         Ok(Consequence::Done)

@@ -159,7 +159,8 @@ impl<P: Profile> Net<P> {
 
     /// Checks whether a packet for another node may be forwarded (RFC 4291 §2.5.6).
     pub(crate) fn may_forward(&self, header: &Ipv6Header) -> Result<(), Refusal> {
-        // Multicast packets stay on their link, because no node joins groups of a larger scope.
+        // Multicast packets stay on their link: only an assistant distributes packets to groups of
+        // a larger scope ([`Assist::GROUPS`]).
         if header.dst.is_multicast() || !self.identity.forwards {
             return Err(DropReason::NoRoute.into());
         }

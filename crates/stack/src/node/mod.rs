@@ -175,7 +175,7 @@ impl<P: Profile> Node<P> {
         self.net.identity.eui64
     }
 
-    /// Returns the assistant.
+    /// Returns the assistant that the node was created with.
     pub fn assistant(&self) -> &P::Assist {
         &self.net.assist
     }

@@ -124,8 +124,8 @@ impl<P: Profile> Node<P> {
     }
 
     /// Makes a segment that leaves on this side. Returns its next hop, if it has one. Both sides
-    /// share this function, because each closure for [`Transports::pull`] takes a copy of that
-    /// function.
+    /// share this function, because the compiler makes a copy of [`Transports::pull`] for each
+    /// closure.
     pub(super) fn pull(
         &mut self,
         now: Instant,

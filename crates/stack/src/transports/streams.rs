@@ -114,7 +114,7 @@ pub trait Streams {
     /// [`Error::UnknownHandle`].
     fn recv(&mut self, now: Instant, id: ConnId, out: &mut [u8]) -> Result<usize, Error>;
 
-    /// Closes this direction after everything queued was sent.
+    /// Closes the sending direction after everything queued was sent.
     fn close(&mut self, now: Instant, id: ConnId);
 
     /// Resets the connection.

@@ -295,8 +295,8 @@ impl<M: Memory + 'static> Router<'_, M> {
             return Err(DropReason::BadDestination);
         }
         if !is_proven && !self.table.names(self.now, behind) {
-            // If the router acknowledges this frame, its next report is accepted, when the host
-            // repeats the registration.
+            // If the reporting router acknowledges this frame, its next report is accepted, when
+            // the host repeats the registration.
             let content = Content::NeighborAdvertisement {
                 router: true,
                 target: self.identity.link_local,

@@ -162,7 +162,7 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
         open.any(|open| open.connection.has_segment())
     }
 
-    /// Returns whether the peer of an established connection may not know that it is open.
+    /// Returns whether a connection is established whose peer possibly does not know this yet.
     pub(crate) fn is_unproven(&self) -> bool {
         let mut open = self.slots().iter().filter_map(ConnectionSlot::open);
         open.any(|open| !open.is_proven && open.connection.state() == State::Established)

@@ -141,8 +141,9 @@ fn fresh<O>(dodag: &Dodag<O>) -> PacketInformation {
     }
 }
 
-/// Returns what remains of a packet's information `present`. From outside the DODAG only the type
-/// of the option remains (RFC 9008 §12), because flags could remove routes.
+/// Returns the packet information of a packet that arrived with `present`. If the packet comes from
+/// outside the DODAG, only the type of the option is kept (RFC 9008 §12), because flags could
+/// remove routes.
 fn kept(
     present: Option<PacketInformation>,
     is_outside: bool,

@@ -37,8 +37,9 @@ impl Peer {
         key::within(self.0, prefix)
     }
 
-    /// Returns the rank of `other` among equal neighbours of this node. The ranks differ between
-    /// nodes, so that nodes with the same neighbours choose different ones.
+    /// Returns a hash that decides between equal neighbours of this node; `other` is one of them.
+    /// The hashes differ between nodes, so that nodes with the same neighbours choose different
+    /// ones.
     pub(crate) fn order_of(self, other: Peer) -> u16 {
         let (own, other) = (key::low_bits(self.0), key::low_bits(other.0));
         let both = own.wrapping_mul(0x9E37_79B1) ^ other.wrapping_mul(0x85EB_CA6B);

@@ -84,7 +84,7 @@ pub(super) struct NoPath {
     pub(super) parent: Peer,
     /// The time at which the No-Paths begin; by then packets take the new route.
     pub(super) at: Instant,
-    /// Targets in the No-Paths so far.
+    /// Number of targets that the No-Paths have withdrawn so far.
     pub(super) withdrawn: usize,
 }
 
@@ -152,7 +152,8 @@ impl Daos {
 }
 
 /// Returns the time of the next DAO after an acknowledgement. `sent_at`: the time at which the
-/// acknowledged DAO left, if targets did not fit into it. A future time is returned unchanged.
+/// acknowledged DAO left, if targets did not fit into it. If `sent_at` is in the future, returns
+/// `sent_at`.
 fn rested<P: Profile>(cx: &mut Context<'_, P>, sent_at: Option<Instant>) -> Option<Instant> {
     let pause = times(cx.now - sent_at?, REST);
     sent_at.max(Some(cx.now + jittered(pause, &mut cx.shared.rng)))
@@ -167,7 +168,8 @@ impl<P: Profile> Downward<P> {
         former: Option<Peer>,
         joins: bool,
     ) {
-        // Asks children that did not hear that the node was detached for their DAOs.
+        // A child that did not hear of the detachment kept this node as its parent: ask it for its
+        // DAOs.
         if joins && !upward.is_leaf() {
             self.ask_for_daos();
         }

@@ -15,7 +15,7 @@ use crate::profile::Profile;
 use crate::rules::{Objective, RplRules};
 
 /// Time without a measurement, in seconds, after which a DIO of a neighbour that did not answer
-/// makes it a candidate again.
+/// makes the neighbour a candidate again.
 const GONE_S: u16 = 60;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,9 +70,9 @@ impl<P: Profile> Upward<P> {
     }
 
     /// Returns whether the sender must confirm a DIO by a unicast DIO: if the DIO has a newer
-    /// version, or a rank far below that of this node. Any node can send a DIO with the address
-    /// of a neighbour, whose own answer to a DIS then refutes it (§8.3). A node whose parent does
-    /// not acknowledge frames requires no confirmation.
+    /// version, or a rank far below that of this node. Any node can forge a DIO with the address of
+    /// a neighbour; the neighbour's own answer to a DIS then refutes the forged DIO (§8.3). A node
+    /// whose parent does not acknowledge frames requires no confirmation.
     #[inline(never)] // size
     pub(in crate::net::routing::rpl) fn doubts(
         &self,
@@ -274,7 +274,8 @@ impl<P: Profile> Upward<P> {
             && dio.version == before.version
             && self.dag_rank(dio.rank) < self.dag_rank(self.rank)
         {
-            // §8.3: Trickle ignores a DIO of a farther node, because children here may not hear it.
+            // §8.3: Trickle ignores a DIO of a farther node, because the children of this node
+            // possibly do not hear that DIO.
             self.trickle.on_consistent();
         }
     }
@@ -289,8 +290,8 @@ impl<P: Profile> Upward<P> {
     }
 
     /// Processes a loop: the neighbour `parent` mistakes this node for its own parent, so the rank
-    /// that `parent` has advertised is out of date. This node cannot choose `parent` until its next
-    /// DIO. Returns whether the choice of the parent may change.
+    /// that `parent` has advertised is out of date. This node cannot choose `parent` again until
+    /// the next DIO of `parent`. Returns whether the choice of the parent may change.
     pub(in crate::net::routing::rpl) fn on_loop(
         &mut self,
         cx: &mut Context<'_, P>,

@@ -80,8 +80,8 @@ impl Inquiries {
         self.confirmed == Some((*to, link))
     }
 
-    /// Schedules an inquiry, unless a time is already set: a target in the table has not answered
-    /// yet, or must answer again.
+    /// Schedules an inquiry, because a target in the table has not answered yet or must answer
+    /// again. Does nothing if a time is already set.
     pub(in crate::net::routing::rpl::downward) fn schedule(&mut self, now: Instant) {
         self.at.get_or_insert(now + BEGIN);
     }

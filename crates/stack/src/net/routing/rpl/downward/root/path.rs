@@ -128,10 +128,10 @@ impl<P: Profile> Downward<P> {
     /// Processes an error of the router `from`: the router does not reach the destination of the
     /// quoted packet, which is the next stop of a source route (RFC 6554 §4.2, RFC 6550 §11.2.2.3)
     /// or a host (RFC 4443 §3.1). The root forgets this stop, and asks for all DAOs at the next
-    /// packet to it. Only the parent of the stop, which could also drop the packets, can report
-    /// this. A link that works can lose a packet, too. If the stop has answered before, the root
-    /// therefore asks the stop, and forgets it after four errors or inquiries without an answer.
-    /// `loops` admits twenty such errors an hour.
+    /// packet to it. Only an error from the parent of the stop counts: this parent could also drop
+    /// the packets, so that it gains nothing by a false error. A link that works can lose a packet,
+    /// too. If the stop has answered before, the root therefore asks the stop, and forgets it after
+    /// four errors or inquiries without an answer. `loops` admits twenty such errors an hour.
     pub(in crate::net::routing::rpl) fn on_lost_stop(
         &mut self,
         cx: &mut Context<'_, P>,
