@@ -162,8 +162,8 @@ fn packets_of_an_assistant_are_checked() {
     lone.assert_silent("junk");
 }
 
-/// Frames that the radio overhears reach the assistant: the payload of an intact frame for another
-/// node, and only the fact of any other frame.
+/// The node reports every frame that the radio overhears to the assistant: an intact frame for
+/// another node with its payload, any other frame without bytes.
 #[test]
 fn an_assistant_hears_the_frames_of_its_neighbours() {
     #[derive(Default)]

@@ -51,7 +51,7 @@ fn without_nagle_a_small_segment_leaves_at_once() {
     assert_eq!(sent(&mut lone), [b"four"]);
 }
 
-/// Runs for this number of seconds, and takes what the node sends.
+/// Runs for this number of seconds. Returns the packets that the node has sent to the host.
 fn pass(lone: &mut Lone, seconds: u64) -> Vec<Vec<u8>> {
     let mut packets = Vec::new();
     for _ in 0..seconds {
@@ -94,7 +94,7 @@ fn keepalive_probes_an_idle_peer_until_it_is_turned_off() {
     assert!(lone.node.tcp_set_keepalive(now, conn, Some(keepalive)));
     assert!(pass(&mut lone, 59).is_empty());
     let probe = pass(&mut lone, 2);
-    // RFC 9293 §3.8.4: a number that the peer has acknowledged.
+    // RFC 9293 §3.8.4: the sequence number of the probe is one that the peer has acknowledged.
     let (_, seq, _, _, data) = read_tcp(&probe[0]).unwrap();
     assert_eq!((seq, data, probe.len()), (peer.ack - 1, &b""[..], 1));
     peer.give(&mut lone, ACK, b"");
@@ -183,7 +183,7 @@ fn register(lone: &mut Lone) {
     let mut packets = packets.iter().map(|(_, packet)| packet);
     let asked = packets.find(|packet| is_registration(packet)).unwrap();
     let (header, message) = Ipv6Header::parse(asked).unwrap();
-    // RFC 8505 §4.1: the option with status 0 returns.
+    // RFC 8505 §4.1: the answer repeats the registration option, whose status is 0.
     let mut options = &message[24..];
     while options[0] != 33 {
         options = &options[8 * usize::from(options[1])..];

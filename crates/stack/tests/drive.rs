@@ -75,7 +75,7 @@ impl Script {
             [],
             "the operation has started before"
         );
-        // The backoff of the frame, unless it is zero.
+        // Waits for the backoff of the frame, unless the backoff is zero.
         while self.drive(node, None).is_pending() && self.started.is_empty() {
             self.now = self.until.expect("a timer runs");
             assert_eq!(self.through(node, RadioEvent::Time), []);

@@ -62,7 +62,7 @@ fn a_thawed_connection_continues_with_its_data() {
     peer.give(&mut lone, FIN | ACK, b"more");
     assert_eq!(lone.node.tcp_recv(lone.now, back, &mut read), Ok(4));
     assert_eq!(lone.node.tcp_recv(lone.now, back, &mut read), Ok(0));
-    // The bytes serve once.
+    // The bytes can be used only once.
     assert_eq!(
         lone.node.tcp_thaw(lone.now, SLEPT, &mut bytes),
         Err(Error::Thaw(ThawError::Spent))
@@ -92,7 +92,7 @@ fn only_open_connections_that_the_application_holds_are_frozen() {
         let result = freeze(&mut lone, unknown, len);
         assert_eq!(result, Err(FreezeError::State), "{unknown:?}");
     }
-    // A connection that waits to be accepted, and a released one.
+    // A connection that waits to be accepted, and a released one, cannot be frozen.
     let waits = Peer::open(&mut lone, 5_001);
     let mut all = lone.node.tcp_connections();
     let waiting = all.find(|(_, it)| it.remote().port == waits.port);
@@ -122,7 +122,8 @@ fn bytes_are_thawed_only_where_the_connection_can_exist() {
     // Another node has another address.
     let mut other = Lone::border(|config| config.address = address(9));
     assert_eq!(thaw(&mut other, &bytes), Err(Error::NoRoute));
-    // Every slot is in use by other connections, and then by this one among them.
+    // First, other connections use all slots. Later, this connection has a slot, so its port is in
+    // use.
     let peers: Vec<_> = (6_000..6_004)
         .map(|port| accepted(&mut lone, port))
         .collect();

@@ -1,4 +1,5 @@
-//! Packets to multicast groups: what an assistant decides, and which packets UDP sockets get.
+//! Packets to multicast groups: the decisions of an assistant, and the packets that UDP sockets
+//! get.
 
 use crate::common;
 

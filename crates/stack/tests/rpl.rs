@@ -380,8 +380,8 @@ fn a_packet_in_a_loop_is_marked_and_then_dropped() {
     assert_eq!(lone.dropped(DropReason::RankError), 1);
 }
 
-/// Children compute their ranks from the rank that the router has advertised. A new rank that no
-/// DIO has advertised yet makes the router drop no packet.
+/// Children compute their ranks from the rank that the router has advertised. The router drops no
+/// packet because of a new rank that no DIO has advertised yet.
 #[test]
 fn a_rank_that_was_not_advertised_ends_no_packet() {
     let mut lone = joined();
@@ -610,8 +610,9 @@ fn extended(src: Addr, dst: Addr, headers: &[(u8, &[u8])]) -> Vec<u8> {
     packets::packet(src, dst, first, 64, &upper)
 }
 
-/// RFC 6554 §5: no packet with a source route enters the DODAG, at any place of the header in the
-/// chain, with or without remaining segments. Other routing headers and options do.
+/// RFC 6554 §5: no packet with a source route enters the DODAG, wherever the routing header is in
+/// the chain, and with or without remaining segments. Packets with other routing headers and
+/// options enter.
 #[test]
 fn source_routes_do_not_enter_from_outside() {
     let outside = Addr([0x20; 16]);

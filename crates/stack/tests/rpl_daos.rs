@@ -53,8 +53,8 @@ fn an_acknowledged_dao_is_not_repeated_before_its_lifetime_asks_for_it() {
     assert_eq!((counters.stale, counters.daos_given_up), (0, 0));
 }
 
-/// A DAO without acknowledgment is repeated at growing intervals and never forgotten, so that many
-/// nodes without a working link do not keep each other from being heard.
+/// A DAO is repeated until it is acknowledged, at growing intervals, so that the DAOs of many nodes
+/// without a working link do not fill the channel.
 #[test]
 fn a_dao_is_repeated_ever_more_rarely_until_it_is_acknowledged() {
     let mut lone = lone_with(RplRole::Router, |config| config.dao_ack = true);
@@ -377,7 +377,7 @@ fn parents_in_a_circle_make_no_source_route() {
     );
     // The host gets an error.
     assert!(!lone.host_packets().is_empty());
-    // One of them announces its true parent, and all are reachable.
+    // One of these nodes announces its true parent, and all are reachable.
     tell_root(&mut lone, 7, 7, address(1));
     let asked = packets::echo_request(Addr([0x20; 16]), address(5));
     lone.host_sends(&asked).expect("the root has a route");
@@ -388,8 +388,8 @@ fn parents_in_a_circle_make_no_source_route() {
     );
 }
 
-/// A parent has rejected a DAO that renews routes, and more renewals are due: they wait as the
-/// rejected one does. Otherwise the node would send a DAO after each rejection.
+/// A parent has rejected a DAO that renews routes, and more renewals are due: they wait as long as
+/// the rejected DAO. Otherwise the node would send a DAO after each rejection.
 #[test]
 fn renewals_wait_after_a_rejected_dao() {
     let mut lone = lone_with(RplRole::Router, |config| config.dao_ack = true);

@@ -275,8 +275,8 @@ fn a_forged_version_is_not_followed() {
     assert_eq!(place.1, Some(Address::Short(ROOT)));
 }
 
-/// A root begins no new version because of neighbours that acknowledge no frame, if others answer
-/// it.
+/// If some neighbours acknowledge frames, a root begins no new version because of neighbours that
+/// acknowledge none.
 #[test]
 fn a_forged_version_makes_the_root_begin_no_new_one() {
     let mut lone = root();
@@ -393,8 +393,8 @@ fn a_dio_in_the_name_of_a_neighbour_is_not_believed() {
     }
 }
 
-/// A source route comes from the root by the parent, in non-storing mode. All others are dropped
-/// without an error.
+/// A node drops, without an error, a source route that its root cannot have sent: in storing mode,
+/// from an unknown neighbour, or at the root itself.
 #[test]
 fn a_source_route_that_no_root_has_sent_is_not_followed() {
     let routed = |from: u16| {

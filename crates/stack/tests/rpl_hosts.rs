@@ -222,7 +222,8 @@ fn an_ended_registration_causes_a_no_path() {
 }
 
 /// The first registration of an address wins. The router refuses and counts a late registration,
-/// one of an address of the root or a DODAG node, one in a neighbour's name, and one without room.
+/// one of an address of the root or a DODAG node, one in a neighbour's name, and one for which
+/// there is no room.
 #[test]
 fn forged_and_superfluous_registrations_are_refused() {
     let mut lone = joined_in(mode::STORING);
@@ -264,7 +265,7 @@ fn forged_and_superfluous_registrations_are_refused() {
         ..ASKED
     };
     assert_eq!(register(&mut lone, forged), None);
-    // A flood: there is room for four.
+    // A flood of registrations: the table has four entries, and the leaf uses one.
     let mut room = 0;
     for host in 20..120 {
         let mut eui64 = EUI64;
@@ -409,7 +410,7 @@ fn in_storing_mode_the_packet_stays_as_it_is() {
     dao_of_leaf(&mut lone, ROUTER, None, 240);
     let (to, packet) = sent_to_leaf(&mut lone);
     assert_eq!((to, packet[6]), (Address::Short(ROUTER), 58));
-    // A DAO that names a node's address as a leaf does not get the node's packets.
+    // A DAO that names the leaf as a node of the DODAG is implausible, and changes no route.
     dao(&mut lone, CHILD, 2, &[(CHILD, 240, 30)]);
     let before = lone.node.rpl_counters().implausible;
     dao(&mut lone, ROUTER, 3, &[(LEAF, 245, 30)]);

@@ -130,7 +130,8 @@ fn a_node_that_moves_takes_its_route_along() {
     assert_eq!(next_hop(&mut lone, DEEP), Some(OTHER));
 }
 
-/// A genuine DAO gets its route although a forged DAO came first, whatever its Path Sequence was.
+/// A genuine DAO gets its route although a forged DAO came first, whatever the Path Sequence of the
+/// forged one.
 #[test]
 fn a_genuine_dao_takes_its_target_back() {
     for sequence in [0, 60, 127, 200, 250, 255] {

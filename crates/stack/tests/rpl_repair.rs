@@ -259,9 +259,9 @@ fn a_root_forgets_a_stop_that_is_not_there() {
     assert!(packets.iter().any(|(to, _)| *to == Address::Short(CHILD)));
 }
 
-/// RFC 6550 §9.6: a root that has a packet of its own for a target without a route asks for all
-/// DAOs, by another DTSN, for each transport. It does not ask for its ICMPv6 messages: it would
-/// otherwise answer each DAO whose path is not complete yet by a request for all DAOs.
+/// RFC 6550 §9.6: if a UDP or TCP packet of the root itself has no route to its target, the root
+/// asks for all DAOs by another DTSN. An ICMPv6 message causes no such request: otherwise the root
+/// would answer each DAO whose path is not complete yet by a request for all DAOs.
 #[test]
 fn a_root_asks_for_the_targets_of_its_own_packets() {
     let nine = Endpoint {
@@ -287,7 +287,8 @@ fn a_root_asks_for_the_targets_of_its_own_packets() {
             lone.run_for(Duration::from_secs(20));
             said(lone, 1).last().map(|(_, body)| body[5])
         };
-        // The targets answer, so that no inquiry of the root is left, which would also ask.
+        // The targets answer, because an inquiry of the root that remains could also cause a
+        // request for DAOs.
         run_answering(&mut lone, Duration::from_secs(5), &[CHILD, 9]);
         let before = dtsn(&mut lone).expect("a DIO");
         tell_all(&mut lone);

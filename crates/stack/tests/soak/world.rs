@@ -22,7 +22,8 @@ const REST: u64 = 500;
 const PATIENCE: Duration = Duration::from_secs(3_600);
 
 /// How many ends may fail at a node because the other end's slot served another connection; one
-/// more may fail per 1,000 sessions. Over links that lose 15 %, about one session in 40,000 does.
+/// more may fail per 1,000 sessions. Over links that lose 15 %, about one session in 40,000 fails
+/// for this reason.
 const LEFT_ALONE: u32 = 2;
 
 #[derive(Clone, Copy, Default, Debug)]
@@ -32,7 +33,7 @@ pub struct Tally {
     broken_off: u64,
     /// Sessions whose end failed because the other end aborted or released early.
     failed: u64,
-    /// The SYN was not answered while all slots were in use.
+    /// Sessions whose opener got no answer, because all slots of the other node were in use.
     unanswered: u64,
     floods: u64,
     packets: u64,
