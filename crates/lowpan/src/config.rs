@@ -40,7 +40,7 @@ pub struct LowpanConfig {
     /// Whether the rest of a datagram is dropped if one of its frames is lost. Default true.
     pub drop_rest: bool,
     /// Whether all fragments of a datagram except the last have the frame-pending bit, so that
-    /// their receiver delays its own frames for the next one. Default true.
+    /// their receiver briefly delays its own frames for the next fragment. Default true.
     pub fragment_pending: bool,
     /// Whether the last fragment of a pulled datagram has the frame-pending bit if [another
     /// follows](crate::PulledDatagram::is_followed). Only with `fragment_pending`. Default true.

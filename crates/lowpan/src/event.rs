@@ -149,7 +149,7 @@ pub enum LowpanEvent {
     SegmentLost {
         /// The datagram's handle.
         handle: u32,
-        /// The reason.
+        /// The reason for the loss.
         reason: LossReason,
     },
     /// A queued datagram was not delivered to its next hop. If several datagrams are lost before
@@ -157,7 +157,7 @@ pub enum LowpanEvent {
     DatagramDropped {
         /// Link address of the next hop.
         next_hop: Address,
-        /// The reason.
+        /// The reason for the loss.
         reason: LossReason,
     },
 }

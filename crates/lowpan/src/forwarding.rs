@@ -373,9 +373,9 @@ impl<M: Memory> Forwarding<M> {
         }
     }
 
-    /// Removes the fragment at the front, which was delivered or dropped. With `drop_rest`, a
-    /// dropped plain fragment takes the rest of its datagram with it. Returns this datagram if it
-    /// is still arriving.
+    /// Removes the fragment at the front, which was delivered or dropped. If a fragment that is not
+    /// recoverable was dropped, `drop_rest` also drops the rest of its datagram. Returns this
+    /// datagram if it is still arriving.
     pub(crate) fn finish(&mut self, delivered: bool, drop_rest: bool) -> Option<Key> {
         let (tag, recoverable) = self.get(0)?.name();
         self.pop();

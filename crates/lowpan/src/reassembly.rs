@@ -197,7 +197,8 @@ impl Reassembly {
             Err(DropReason::NoSlot)
         };
         if id.is_err() {
-            // The datagram is now incomplete, so its other fragments must not take a slot.
+            // The datagram lacks this fragment and cannot be completed, so its other fragments must
+            // not take a slot.
             self.finished
                 .remember(key, DatagramEnd::GivenUp, now + self.memory);
         }

@@ -138,7 +138,8 @@ impl Red {
     }
 
     /// Returns whether to mark a datagram because its conversation exceeds the fair share. The
-    /// chance is twice the excess: all marks of a round trip shrink a window by only a fifth.
+    /// chance is twice the excess, because the marks of one round trip together shrink a window by
+    /// only a fifth.
     fn exceeds(&mut self, own: u32, fair: u32) -> bool {
         let excess = own.saturating_sub(fair).saturating_mul(2);
         self.is_long() && excess > 0 && self.rng.below(own) < excess

@@ -190,7 +190,8 @@ fn a_lost_fragment_takes_the_others_with_it() {
 
 #[test]
 fn memory_limits_the_datagrams_in_transit() {
-    // The fourth fragment finds no free buffer: the relay drops the datagram with its first three.
+    // The fourth fragment finds no free buffer: the relay drops the datagram with its first three
+    // fragments.
     let mut relay = relay_with(LowpanConfig::default(), 4, 3);
     let frames = from_a(&packet(to_c(6), 3, 700), 41);
     for frame in &frames[..3] {

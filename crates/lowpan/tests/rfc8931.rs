@@ -55,7 +55,7 @@ fn a_full_bitmap_ends_a_datagram() {
     assert_eq!(a.poll_at(), None);
 }
 
-/// A segment counts as sent only after its last fragment has arrived, even if retransmitted.
+/// A segment counts as sent only when all its fragments have arrived, retransmitted ones included.
 #[test]
 fn a_segment_has_been_sent_when_it_has_arrived() {
     let (mut a, mut b) = pair();
@@ -244,7 +244,8 @@ fn a_window_asks_more_often() {
         for frame in &frames_out {
             let lost = header(frame).sequence == 1 && train.len() == 2;
             if lost {
-                // Fragment 1 is lost. A copy under number 0 requests the acknowledgment.
+                // Fragment 1 is lost. The acknowledgment is requested by a copy with the number 0,
+                // which is itself dropped.
                 b.input(
                     START,
                     A,

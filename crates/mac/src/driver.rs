@@ -14,7 +14,7 @@ pub struct RadioIdentity {
     pub pan_id: u16,
     /// Short address; 0xfffe and 0xffff mean none.
     pub short: u16,
-    /// EUI-64, first byte as printed, which reverses the order on the air.
+    /// EUI-64 in printed order; the order on the air is the reverse.
     pub extended: [u8; 8],
 }
 

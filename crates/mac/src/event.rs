@@ -88,7 +88,7 @@ pub struct Indication<'f> {
     pub src: Address,
     /// The address to which the frame was sent: one of this node's, or the broadcast address.
     pub dst: Address,
-    /// The payload.
+    /// The payload for the upper layer, without the headers of the MAC and of the access method.
     pub payload: &'f [u8],
     /// Signal strength in dBm.
     pub rssi_dbm: i8,

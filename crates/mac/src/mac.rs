@@ -257,7 +257,7 @@ impl<A: Access> Mac<A> {
         self.event.take().or_else(|| self.request.take())
     }
 
-    /// Returns the counters.
+    /// Returns the counters of frames, attempts and drops.
     pub fn counters(&self) -> &MacCounters {
         &self.counters
     }

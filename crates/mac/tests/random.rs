@@ -1,5 +1,5 @@
-//! Frames, radio results and timers in any order: the MAC never panics, never
-//! wedges, and its counters add up.
+//! Frames, radio results and timers in any order: the MAC never panics and never hangs, and its
+//! counters add up.
 
 use crate::bench;
 

@@ -74,13 +74,13 @@ fn a_frame_repeated_because_its_ack_was_lost_goes_up_once() {
 #[test]
 fn sequence_numbers_wrap_and_neighbours_restart() {
     let mut b = Bench::new(config());
-    // The neighbour uses all numbers many times, quickly.
+    // Within 3 s, the neighbour uses each sequence number at least three times.
     for i in 0..1_000u32 {
         let frame = data(PEER, ME, i as u8, b"x");
         assert!(b.hear(&frame).is_some(), "frame {i}");
         b.pass(3_000);
     }
-    // The last received number again, after 255 frames to other receivers.
+    // The number of the last frame again, with other bytes, as after 255 frames to other receivers.
     let again = data(PEER, ME, 999u32 as u8, b"another");
     assert!(b.hear(&again).is_some());
     // 3 s later, the same bytes are a new frame: the neighbour may have restarted.

@@ -54,9 +54,10 @@ impl<M: Memory> Lowpan<M> {
         }
     }
 
-    /// Returns whether a segment of the node's own transport is sent before the next train. One
-    /// segment is sent after each train: otherwise a few datagrams that a neighbour does not
-    /// acknowledge would delay all segments until the last retransmission of these datagrams.
+    /// Returns whether a segment of the node's own transport is sent before the next train of
+    /// recoverable fragments (`recovery/outgoing.rs`). One segment is sent after each train:
+    /// otherwise a few datagrams that a neighbour does not acknowledge would delay all segments
+    /// until the last retransmission of these datagrams.
     pub(super) fn segment_follows_train(&self) -> bool {
         self.recovery.get().is_some() && self.train_left && self.paused_until.is_none()
     }

@@ -7,8 +7,9 @@ use redpoll_wire::sixlowpan::recoverable::{Ack, Bitmap};
 
 use super::{Arriving, Incoming, Path, Recovery};
 
-/// Number of undelivered refusals in a row; one more may be sent after each [`REFUSAL_INTERVAL`].
-/// To a sender that does not exist, a refusal occupies the radio for all retries.
+/// Largest number of undelivered refusals in a row; one more may be sent after each
+/// [`REFUSAL_INTERVAL`]. To a sender that does not exist, a refusal occupies the radio for all
+/// retries.
 pub(super) const REFUSALS_AT_ONCE: u8 = 8;
 const REFUSAL_INTERVAL: Duration = Duration::from_secs(2);
 

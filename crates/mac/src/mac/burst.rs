@@ -61,7 +61,7 @@ impl Burst {
         self.continues
     }
 
-    /// Treats the frame like any other after a failed attempt.
+    /// After a failed attempt, treats the frame like one that was not announced.
     pub(super) fn on_failure(&mut self) {
         self.continues = false;
     }

@@ -247,7 +247,7 @@ impl<M: Memory + 'static> Security<M> {
         self.replay.len()
     }
 
-    /// Returns the counters.
+    /// Returns the counters of protected, accepted and rejected frames.
     pub const fn counters(&self) -> &SecurityCounters {
         &self.counters
     }

@@ -61,7 +61,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// Counters. They wrap at 2^32.
+/// Counters of link-layer security. They wrap at 2^32.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct SecurityCounters {
