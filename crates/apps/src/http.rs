@@ -197,8 +197,9 @@ impl Slot {
         self.delivery(self.taken.get()).allowance(self.rest.get())
     }
 
-    /// Records that the client has acknowledged all written bytes. The first acknowledgment starts
-    /// the measurement of its pace again, because a careful server made it wait.
+    /// Records that the client has acknowledged all written bytes. The first acknowledgment
+    /// restarts the measurement of the client's pace, because a careful server made the client
+    /// wait.
     fn acknowledge(&self) {
         if self.taken.replace(self.given.get()) == 0 {
             self.age.set(0);

@@ -57,7 +57,7 @@ pub async fn send_with_psk<S: Read + Write>(
 }
 
 /// Sends a reading to a server whose certificate for `name` was signed by `ca` (DER, with ECDSA on
-/// P-256), and is valid at the time of `K`.
+/// P-256), and is valid at the time of the clock `K`.
 ///
 /// # Errors
 /// The error of `embedded-tls`.

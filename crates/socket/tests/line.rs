@@ -86,6 +86,6 @@ fn a_line_that_ends_or_fails_ends_its_driver() {
     assert_eq!(run(Some(Ok(0))), (Ok(()), length));
     let failed = Err(ErrorKind::TimedOut);
     assert_eq!(run(Some(failed.map(|()| 0))), (failed, length));
-    // The packet was taken from the node when the write failed.
+    // The write fails after the packet was taken from the node.
     assert_eq!(run(None), (Err(ErrorKind::BrokenPipe), None));
 }

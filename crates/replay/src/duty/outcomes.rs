@@ -1,4 +1,5 @@
-//! The events of a frame that is being sent: answers, silence, a busy channel and its end.
+//! The events of a frame that is being sent: answers, silence, a busy channel, and the end of the
+//! frame's service.
 
 use redpoll_base::{Duration, Instant, Rng};
 use redpoll_mac::{Channel, Target};

@@ -17,8 +17,8 @@ pub enum CongestionChoice {
 }
 
 impl CongestionChoice {
-    /// Returns the algorithm `by`. When a connection begins, it passes `place` to
-    /// [`GivenCongestion::begin`].
+    /// Returns the algorithm `by`. When a connection begins, [`GivenCongestion::begin`] is called
+    /// with `place`.
     pub const fn given(by: &'static dyn GivenCongestion, place: u32) -> CongestionChoice {
         CongestionChoice::Given(Given::new(by, place))
     }

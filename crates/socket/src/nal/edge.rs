@@ -1,7 +1,7 @@
 //! The traits of `edge-nal`, through which `edge-http`, `picoserve` and others use a network.
 //!
-//! A node has no IPv4 and joins no multicast groups: IPv4 addresses return `EAFNOSUPPORT`, groups
-//! `EOPNOTSUPP`.
+//! Calls with IPv4 addresses return `EAFNOSUPPORT`. These traits cannot join IPv6 multicast groups;
+//! the calls return `EOPNOTSUPP`.
 
 use core::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 

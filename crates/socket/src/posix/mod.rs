@@ -184,11 +184,11 @@ impl Socket {
 /// # Ok::<(), Errno>(())
 /// ```
 pub struct Sockets<'a, P: Profile> {
-    /// The node.
+    /// The node whose sockets these are.
     pub node: &'a mut Node<P>,
     /// The table of sockets; at most 255.
     pub table: &'a mut [Socket],
-    /// The time.
+    /// The time of the calls, by the clock of the node.
     pub now: Instant,
 }
 

@@ -169,7 +169,7 @@ impl Wake for Flag {
 
 pub type Task<'t> = Pin<Box<dyn Future<Output = ()> + 't>>;
 
-/// Runs all tasks until the last one has ended; the others never end.
+/// Runs all tasks until the last one in the list has ended; the others never end.
 pub fn run(world: &World, tasks: Vec<Task<'_>>) {
     run_with(tasks, || world.pass());
 }

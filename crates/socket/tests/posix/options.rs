@@ -127,7 +127,8 @@ fn probes_find_a_peer_that_is_gone() {
     }
     assert_eq!(world.on(1, |s| s.poll_one(there.into(), POLLIN)), 0);
     let at = fails_at(&mut world, here);
-    // After at most 20 s the first probe, and after the third one another interval.
+    // The first probe is sent after at most 20 s without a packet. The connection fails one
+    // interval after the third probe.
     assert!((110_000..=135_000).contains(&at), "{at} ms");
 }
 

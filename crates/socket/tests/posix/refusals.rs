@@ -76,12 +76,12 @@ fn an_address_is_bound_once_and_only_by_its_node() {
         assert_eq!(s.bind(b, any(82)), Ok(()));
         let [c, d] = [0; 2].map(|_| s.socket(Protocol::Udp).unwrap());
         assert_eq!(s.bind(c, endpoint(2, 53)), Err(Errno::EADDRNOTAVAIL));
-        // The ports of TCP are not those of UDP.
+        // The TCP port 80 of this node is in use. The address in the call is not one of this node.
         assert_eq!(s.bind(c, endpoint(2, 80)), Err(Errno::EADDRNOTAVAIL));
         assert_eq!(s.bind(c, endpoint(1, 53)), Ok(()));
         assert_eq!(s.bind(d, any(53)), Err(Errno::EADDRINUSE));
         assert_eq!(s.bind(c, any(54)), Err(Errno::EINVAL));
-        // The ports of the ephemeral range are distinct.
+        // For port 0, the node chooses a port of the ephemeral range.
         assert_eq!(s.bind(d, any(0)), Ok(()));
         assert!(s.local(d).unwrap().port >= 49_152);
     });
@@ -106,7 +106,7 @@ fn listeners_connections_and_datagrams_have_their_own_calls() {
         assert_eq!(s.tcp(here).unwrap().remote(), peer);
     });
     world.on(1, |s| {
-        // The listener of the pair.
+        // Descriptor 0 is the listener of the pair.
         assert_eq!(s.connect(0, endpoint(1, 9)), Err(Errno::EISCONN));
         assert_eq!(
             s.open_by_sending(0, b"x", endpoint(1, 9)),

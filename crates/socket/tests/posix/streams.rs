@@ -71,7 +71,7 @@ fn queues_are_counted_and_received_bytes_can_be_discarded() {
     let mut out = [0; 8];
     assert_eq!(world.on(0, |s| s.recv(here, &mut out, 0)), Ok(3));
     assert_eq!(&out[..3], b"789");
-    // At most the received bytes; at the end of the stream none.
+    // `discard` discards at most the received bytes, and none at the end of the stream.
     world.on(1, |s| s.send(there, b"ab", 0)).unwrap();
     assert_eq!(world.on(0, |s| s.discard(here, 100)), Ok(2));
     world.on(1, |s| s.shutdown(there, Shutdown::Write)).unwrap();
