@@ -8,9 +8,10 @@ SCENARIO ?= scenarios/office.toml
 FUZZ_SECONDS ?= 60
 # Number of steps for which the radios are fuzzed.
 FUZZ_STEPS ?= 50000000
-# Number of connections with the Linux kernel; in virtual time there are ten times as many.
+# Number of connections of `make soak` with the Linux kernel; its test in virtual time has ten times
+# this number.
 SOAK_CYCLES ?= 100000
-# Seconds for which two flows share the queue.
+# Seconds for which `make fairness` lets two flows share a queue.
 FAIRNESS_SECONDS ?= 600
 # Tests for which the user lacks permissions on this machine add a line to this file.
 SKIPPED := $(CURDIR)/target/skipped

@@ -57,7 +57,7 @@ extern "C" fn reset() -> ! {
     }
 }
 
-/// No interrupt is ever enabled, so an exception is a fault.
+/// No interrupt is ever taken, so every exception is a fault.
 extern "C" fn fault() -> ! {
     crate::host::exit(false)
 }

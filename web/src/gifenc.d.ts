@@ -3,9 +3,9 @@ declare module "gifenc" {
   type Colour = [number, number, number];
   interface FrameOptions {
     palette?: Colour[] | undefined;
-    /** Milliseconds. */
+    /** Time for which the picture is shown, in milliseconds. */
     delay?: number;
-    /** 0: forever. */
+    /** Number of repetitions; 0: without end. */
     repeat?: number;
     dispose?: number;
     transparent?: boolean;

@@ -86,11 +86,13 @@ export type FrameRow = [
 ];
 /** frame, node, outcome. */
 export type FateRow = [number, number, number];
-/** flow, by the opener, time, seq, ack, len, flags, again, SACK edges, receive window. */
+/** flow, whether its opener sent the segment, time, seq, ack, len, flags, again, SACK edges,
+    receive window. */
 export type SegmentRow = [
   number, boolean, number, number, number, number, number, boolean, number[], number?,
 ];
-/** flow, the opener's, state, cwnd, ssthresh, rto, rtt, acked, received, unacked, by rto, by other. */
+/** flow, whether the end is its opener, state, cwnd, ssthresh, rto, rtt, bytes acked, received and
+    unacked, retransmissions by rto and by other causes. */
 export type EndRow = [
   number, boolean, string, number, number, number, number, number, number, number, number, number,
 ];

@@ -38,7 +38,7 @@ const FIRST: [Step; 13] = [
 ];
 
 /// Builds for microcontrollers and of OpenThread, in separate folders. They run in parallel with
-/// [`BUILDS`], whose last crates, like linking an image, keep only one processor busy.
+/// [`BUILDS`], whose last crates use only one processor, as does the linking of an image.
 const BESIDE: [Step; 3] = [
     ("boards", boards::short),
     ("OpenThread built", thread::build),

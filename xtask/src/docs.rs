@@ -41,7 +41,7 @@ enum Action {
     Print,
     Write,
     Check,
-    /// Print the lines outside of blocks that have a number with a unit.
+    /// Print the lines that are outside of blocks and contain a number with a unit.
     Loose,
 }
 

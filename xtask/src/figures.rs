@@ -154,8 +154,9 @@ const FIGURES: &[Figure] = &[
     goodput("goodput, 3 hops, AT86RF233, d = 40 ms", "line-3", &[], 31.0),
     goodput("goodput, 4 hops, AT86RF233, d = 40 ms", "line-4", &[], 26.0),
     // Over one and two hops the bounds are those for equal ranges, because each receiver hears
-    // every node that disturbs it. Over three and four hops, it does not. These bounds were set a
-    // little below the first run's values, except for the 20 kb/s over four hops.
+    // every node that disturbs it. Over three and four hops, some receivers do not hear such a
+    // node. The bounds of three and four hops were set a little below the first run's values,
+    // except for the 20 kb/s over four hops.
     goodput("goodput, 1 hop, interference 100 m", "line-1", FAR, 95.0),
     goodput("goodput, 2 hops, interference 100 m", "line-2", FAR, 46.0),
     goodput("goodput, 3 hops, interference 100 m", "line-3", FAR, 28.0),

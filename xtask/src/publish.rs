@@ -1,6 +1,6 @@
-//! The published crates: their packages are complete, they build with the oldest promised Rust, and
-//! they keep the promises of the last release. A check whose tool this machine lacks is skipped,
-//! and reported as skipped.
+//! The published crates: their packages are complete, they build with the oldest supported Rust,
+//! and their interfaces are compatible with the last release. A check whose tool this machine lacks
+//! is skipped, and reported as skipped.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -141,7 +141,7 @@ fn pack(workspace: &Workspace, crates: &[String]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Checks the crates with the oldest promised Rust, if rustup has it.
+/// Checks the crates with the oldest supported Rust, if rustup has it.
 fn msrv(workspace: &Workspace, crates: &[String]) -> Result<Option<String>, Failure> {
     let manifest = source::read(&workspace.root.join("Cargo.toml"))?;
     let version = manifest

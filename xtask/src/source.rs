@@ -63,7 +63,8 @@ pub fn without_docs_and_tests(tokens: TokenStream) -> TokenStream {
                 TokenTree::Group(group) => {
                     let inner = without_docs_and_tests(group.stream());
                     let mut new = proc_macro2::Group::new(group.delimiter(), inner);
-                    // Only the whole span can be kept; its ends determine the lines.
+                    // A new group accepts only one span, from its opening to its closing delimiter.
+                    // The ends of this span give the lines of the delimiters.
                     new.set_span(group.span());
                     TokenTree::Group(new)
                 }

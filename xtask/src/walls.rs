@@ -1,5 +1,6 @@
-//! The walls inside the device crates. A packet passes through four rooms; no file except the
-//! conductor, which joins them, uses more than two of them. The conductor stays small.
+//! Checks the separation of the layers in the device crates. A packet passes through the four
+//! layers in [`ROOMS`]. A file of the conductor, which connects the layers, may use all of them and
+//! must stay small; any other file may use at most two.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,7 +12,7 @@ use crate::report::{Failure, Outcome};
 use crate::source;
 use crate::workspace::Workspace;
 
-/// The rooms, each with the identifiers that name it.
+/// The layers, each with the identifiers by which code names it.
 const ROOMS: [(&str, [&str; 2]); 4] = [
     ("mac", ["mac", "redpoll_mac"]),
     ("lowpan", ["lowpan", "redpoll_lowpan"]),

@@ -97,7 +97,8 @@ fn a_module_that_hangs_is_one_line_and_exit_code_2() {
     }
 }
 
-/// Checks that firmware with `redpoll_module.h` runs, and that its failure ends the output.
+/// Checks that firmware with `redpoll_module.h` runs, and that a node whose firmware fails is
+/// reported after the run.
 #[test]
 fn firmware_that_fails_is_named_after_the_run() {
     let folder = Folder::new("firmware");

@@ -41,7 +41,7 @@ enum Mood {
     Ignore,
     ChannelBusy,
     Reset,
-    /// The radio does not answer until the next question, and then answers.
+    /// The radio does not answer before the next request, and then answers.
     Late,
     Garbage,
 }

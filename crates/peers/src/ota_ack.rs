@@ -1,8 +1,8 @@
 //! The bench `ota-ack`: an update in blocks, to each of which the receiver responds with one byte.
 //!
 //! The byte is in a separate segment without later data, so only the retransmission timer repairs
-//! its loss, and each loss doubles the timer (RFC 6298 §5.5). If four of ten packets are lost, 1.5
-//! s becomes 48 s in five steps, and a waiting application gives up.
+//! its loss, and each loss doubles the timer (RFC 6298 §5.5). If four of ten packets are lost, five
+//! losses in a row raise a timeout of 1.5 s to 48 s, and a waiting application gives up.
 
 use redpoll_base::Duration;
 

@@ -57,7 +57,7 @@ impl Between {
     ///
     /// # Panics
     ///
-    /// A promise is broken: see the module.
+    /// Panics if one of the guarantees in the module's documentation does not hold.
     pub fn play(input: &[u8]) -> Between {
         let mut input = Input(input);
         let bits = input.byte();

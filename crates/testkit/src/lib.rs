@@ -5,7 +5,7 @@
 //! - [`Pair`]: two connections and a link between them that delays, loses, reorders and duplicates,
 //!   in virtual time and reproducible by its seed.
 //! - [`skipped`]: reports a skipped test and the reason.
-//! - [`requests`](fn@requests): a family of HTTP requests, some of which a server rejects.
+//! - [`requests`](fn@requests): HTTP requests, some of which a server must refuse.
 //! - [`Wire`]: one direction of a link for whole packets, with configurable faults.
 //! - [`Between`]: two connections and an adversary between them, which forges segments according to
 //!   the bytes of an input; also for the fuzz target.

@@ -116,7 +116,7 @@ impl Pair {
     }
 
     /// Runs until both sides are done, for `limit` at most. Panics if a byte arrives wrong, or a
-    /// connection breaks a promise of its interface.
+    /// connection violates the documentation of its interface.
     pub fn run(&mut self, limit: Duration) -> Report {
         let end = self.now + limit;
         let outcome = loop {

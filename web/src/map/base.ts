@@ -60,7 +60,7 @@ export function drawBase(context: CanvasRenderingContext2D, scenery: Scenery): v
 
 function drawLinks(context: CanvasRenderingContext2D, scenery: Scenery): void {
   const { store, view, palette, x, y } = scenery;
-  // More lines would be a grey area.
+  // With more links, the lines would merge into a grey area.
   const links = store.links.length > 30_000 ? [] : store.links;
   context.strokeStyle = palette.link;
   context.lineWidth = 1;
@@ -189,7 +189,7 @@ function drawInterferers(context: CanvasRenderingContext2D, scenery: Scenery): v
     }
     context.globalAlpha = other.busy > 0 ? 1 : 0.4;
     context.lineWidth = 2;
-    // A bolt.
+    // The symbol of an interferer: a flash of lightning.
     context.beginPath();
     context.moveTo(px + 3, py - 9);
     context.lineTo(px - 4, py + 1);

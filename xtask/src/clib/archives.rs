@@ -126,7 +126,8 @@ impl Kind {
     /// Builds the archive of a library for flash, and returns its path.
     pub fn build(&self, workspace: &Workspace, library: &Library) -> Result<PathBuf, Failure> {
         let mut cargo = workspace.cargo();
-        // Removes the folder from the archive, so that each folder gives the same bytes.
+        // Replaces the path of the sources in the archive, so that the archive has the same bytes
+        // wherever it is built.
         let root = workspace.root.display();
         cargo.env("RUSTFLAGS", format!("--remap-path-prefix={root}=redpoll"));
         self.build_with(cargo, &target_dir(workspace).join("c-libs"), library)

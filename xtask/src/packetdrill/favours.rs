@@ -1,6 +1,6 @@
-//! Relaxed comparisons, each used only where a script does not pass without it.
+//! Favours: relaxed comparisons, each used only for a script that does not pass without it.
 //!
-//! A favour is kept if the script then fails in a later line or passes.
+//! A favour is kept if the script then passes or fails at a later line.
 
 use super::adapt::Adapted;
 use super::script::Line;

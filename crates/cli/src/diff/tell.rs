@@ -1,4 +1,4 @@
-//! The difference in words.
+//! Describes the first difference of two runs as text and as JSON.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,8 @@ use super::{Found, mpdu};
 use crate::dissect::capture::Record;
 use crate::dissect::{Reading, line};
 
-/// First word of a layer in a decoded frame, and the layer's name; the next such word ends it.
+/// First word of a layer in a decoded frame, and the layer's name; the next such word ends the
+/// layer.
 const LAYERS: [(&str, &str); 10] = [
     ("FRAG1", "6LoWPAN"),
     ("FRAGN", "6LoWPAN"),

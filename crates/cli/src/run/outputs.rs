@@ -158,7 +158,8 @@ impl Outputs {
         next.min().unwrap_or(Instant::from_micros(u64::MAX))
     }
 
-    /// Writes the events since the last call; returns the longest simulated time until the next.
+    /// Writes the events since the last call; returns the longest simulated time until the next
+    /// call.
     pub(crate) fn look(&mut self, world: &mut World) -> Result<Duration, Failure> {
         let mut step = Duration::from_secs(3_600);
         for series in &mut self.series {

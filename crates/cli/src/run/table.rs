@@ -168,7 +168,7 @@ mod tests {
             flow.unwrap().last_arrival_s = Some(at);
             render(&report, &scenario, &[], false)
         };
-        // The interval is 10 s.
+        // The sensor has an interval of 10 s, and `readings` may be silent for two intervals.
         let line = "readings: nothing was delivered after";
         assert!(!shown(80.5).contains(line));
         assert!(shown(79.5).contains(line));

@@ -25,7 +25,7 @@ enum Command {
     Up(UpArgs),
 }
 
-/// Keys of one value.
+/// Keys that have a single value.
 const SINGLE: [&str; 10] = [
     "scenario",
     "radio",
@@ -38,7 +38,7 @@ const SINGLE: [&str; 10] = [
     "user",
     "log_level",
 ];
-/// Keys of a list.
+/// Keys that have a list of values.
 const LISTS: [&str; 3] = ["set", "forward", "expose"];
 /// Keys that apply without a restart.
 const AT_ONCE: [&str; 2] = ["expose", "log_level"];

@@ -4,8 +4,8 @@ use redpoll_dissect::lowpan::expand::Whole;
 use redpoll_dissect::lowpan::{Body, Lowpan};
 use redpoll_wire::ieee802154::Address;
 
-/// Identifies a datagram on a link. RFC 4944 and RFC 8931 have separate tag spaces, and so has each
-/// pair of mesh header ends.
+/// Identifies a datagram on a link. RFC 4944 and RFC 8931 have separate tag spaces, and each pair
+/// of mesh header ends has its own tags.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Label {
     Fragments(u16, Ends),

@@ -37,13 +37,14 @@ type Limits = (u8, Option<u8>);
 impl Paths {
     /// Handles the beginning of a datagram on a link, which is the first link if `is_first`.
     ///
-    /// Several copies of a segment can be in the mesh at the same time. The hop limits on the link
-    /// before this one were higher, so a link that another copy has reached later does not count.
+    /// Several copies of a segment can be in the mesh at the same time. The hop limits on the
+    /// previous link of a path are higher than on this link. Links with equal or lower hop limits,
+    /// which another copy has reached, are therefore ignored.
     pub fn follow(&mut self, datagram: &Datagram, is_first: bool) {
         let segment = &datagram.segment;
         let limits = segment.hop_limits;
         let segment = (segment.seq, segment.span(), segment.ack);
-        // The link before ended at this link's sender, unless the capture lacks frames.
+        // The previous link ends at this link's sender, unless the capture lacks frames.
         let before = self.steps.iter().rev().filter(|it| it.segment == segment);
         let before = before.map(|it| (it.to != datagram.src, fallen(it.limits, limits), it.hops));
         let nearest = before

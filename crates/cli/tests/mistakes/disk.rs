@@ -38,7 +38,7 @@ const ROWS: [Row; 24] = [
         "run parquet",
         "run line-2 --duration 2s --series full/a.parquet --series-interval 1ms",
     ),
-    // The result folder has several files, and each gets a line.
+    // The result folder has several files, and the program prints a line for each.
     chatty(full(
         "run result",
         "run line-2 --duration 2s --result full/r",

@@ -17,13 +17,13 @@ struct Size {
     most_kib: u64,
 }
 
-/// In 256 MiB, any memory that grows with the capture is visible. The program does not refuse a
-/// shorter capture of endless interfaces.
+/// With 256 MiB, memory that grows with the capture exceeds the limit. This is also the length
+/// after which the program refuses a capture that consists of the longest interface blocks.
 const LONG: Size = Size {
     bytes: 256 << 20,
     most_kib: 48 << 10,
 };
-/// The capture is so long that a program that keeps a ninth of it in memory exceeds the limit.
+/// A program that keeps a ninth of this capture in memory exceeds the limit.
 const SHORT: Size = Size {
     bytes: 96 << 20,
     most_kib: 32 << 10,

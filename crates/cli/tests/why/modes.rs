@@ -6,8 +6,9 @@ use serde_json::Value;
 use super::support::Folder;
 use super::{DOWN, causes, found};
 
-/// The facts of one connection: the addresses of its ends and the port of the second, its number
-/// of connections, and hops and most segments in flight of each direction.
+/// The facts of one connection: the addresses of its ends and the port of the second, its number of
+/// connections, and for each direction the number of hops and the largest number of segments in
+/// flight.
 type Facts = (String, u64, [u64; 2], [u64; 2]);
 
 fn facts(found: &Value) -> Vec<Facts> {
@@ -28,8 +29,8 @@ fn facts_of(flow: &Value) -> Facts {
     (ends, connections, of("hops"), of("most_in_flight"))
 }
 
-/// The scenarios whose nodes have only one path to the border router, and others in which all paths
-/// have the same number of hops.
+/// Compares both modes in scenarios in which all paths of a node to the border router have the same
+/// number of hops.
 #[test]
 fn storing_and_non_storing_mode_have_the_same_connections_hops_flight_and_causes() {
     let folder = Folder::new("why-modes");

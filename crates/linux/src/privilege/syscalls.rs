@@ -134,7 +134,8 @@ mod filter {
         matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EINVAL))
     }
 
-    /// Returns the filters, one for each answer, because a filter has only one.
+    /// Returns the filters: one for each error number that denied calls return, because a filter
+    /// has a single error number; and one for the x32 ABI.
     fn programs(executes: bool) -> Result<Vec<BpfProgram>, seccompiler::BackendError> {
         let more = if executes { &[][..] } else { EXECUTE };
         let mut denied: BTreeMap<i64, Vec<SeccompRule>> = NEVER

@@ -70,11 +70,11 @@ pub struct RcpCounters {
     pub resets: u64,
     /// Reset notices, including those during the set-up.
     pub reset_notices: u64,
-    /// Messages that found no room because the radio reads too slowly.
+    /// Messages that were dropped because the output buffer was full: the radio reads too slowly.
     pub unsent: u64,
     /// Reports of trouble that were suppressed.
     pub unreported: u64,
-    /// Questions and transmissions that the radio has not answered in time.
+    /// Requests and transmissions that the radio has not answered in time.
     pub unanswered: u64,
     pub late_answers: u64,
     /// Frames of the line that are not messages, and invalid messages.

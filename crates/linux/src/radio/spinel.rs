@@ -72,7 +72,7 @@ impl Command {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Message<'a> {
-    /// Identifier of the question that the message answers; 0 if it answers none.
+    /// Identifier of the request that the message answers; 0 for an unsolicited message.
     pub tid: u8,
     pub command: Command,
     /// Property that the command concerns; 0 for [`Command::Reset`].

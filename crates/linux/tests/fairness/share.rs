@@ -88,7 +88,8 @@ pub fn run(prefix: u16, pair: Pair, queue: usize, time: StdDuration, is_judged: 
         Pair::Linux => Box::new(Kernel::new(prefix, PORT)),
     };
     let mut flows = vec![first];
-    // The two flows start at different times. The queue's length is the seed of the difference.
+    // The two flows start at different times. The difference is random, with the queue's length as
+    // seed.
     let mut rng = Rng::named(queue as u64, pair.name());
     let second = world.now + Duration::from_micros(rng.below_u64(1_500_000));
     world.run_until(second, &clock, &mut flows);
@@ -194,8 +195,8 @@ impl World {
         }
         let from = <[u8; 16]>::try_from(&packet[8..24]).expect("an address has 16 bytes");
         if from != self.sender.address().0 {
-            // The packet returns to the kernel as in a mirror. TCP's checksum is the same with
-            // exchanged addresses.
+            // The packet goes back to the kernel with source and destination exchanged, which does
+            // not change TCP's checksum.
             packet.copy_within(24..40, 8);
             packet[24..40].copy_from_slice(&from);
         }

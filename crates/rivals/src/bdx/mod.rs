@@ -7,8 +7,9 @@
 //! compared protocols. Not implemented: transfers that the sender drives, transfers without
 //! acknowledgment, metadata, and the messages before and after a transfer (QueryImage).
 //!
-//! `input` passes datagrams to an end, `poll_at` returns the time of its next call, and
-//! `poll_datagram` its datagrams. An end stores at most one block, for retransmission.
+//! `input` passes a datagram to an end, `poll_datagram` returns the datagrams that the end sends,
+//! and `poll_at` returns the time at which `on_timeout` is due. An end stores at most one block,
+//! for retransmission.
 
 mod exchange;
 mod message;

@@ -13,11 +13,12 @@ pub(super) const SYN_ACK: u8 = 1 << 1;
 pub(super) const FIN: u8 = 1 << 2;
 pub(super) const ACK: u8 = 1 << 3;
 pub(super) const RST: u8 = 1 << 4;
-/// An acknowledgment of the received data, after that of a segment out of order.
+/// An acknowledgment of the received data, which is sent after `ACK` if both are due.
 pub(super) const LATE_ACK: u8 = 1 << 5;
-/// An acknowledgment of one sequence number more than was received: that of a FIN.
+/// An acknowledgment whose number is one above the received data, because it covers a FIN.
 pub(super) const FIN_ACK: u8 = 1 << 6;
-/// A FIN that acknowledges one sequence number more than was received.
+/// A FIN whose acknowledgment number is one above the received data, because it covers the peer's
+/// FIN.
 pub(super) const LATE_FIN: u8 = 1 << 7;
 
 #[derive(Clone, Copy, Debug)]

@@ -152,7 +152,7 @@ impl Blip {
         } else if body.deliver(seg.payload) {
             c.ackno += seg.payload.len() as u32;
             if c.ack_sent && !seg.payload.is_empty() {
-                // The data are not acknowledged again, but a FIN after them is.
+                // `ACK` acknowledges the data; a FIN after the data gets another acknowledgment.
                 c.ack_sent = false;
                 c.due |= ACK;
                 owed = false;

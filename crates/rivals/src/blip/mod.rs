@@ -7,7 +7,7 @@
 //! original; each defect that [`Corrections`] names can be corrected separately.
 //!
 //! One defect is always corrected: the original overwrites bytes of a full buffer, because it
-//! counts the room of the buffer's own header.
+//! counts the memory of the buffer's own header as room for data.
 //!
 //! - `corrections`: the defects that can be corrected;
 //! - `control`: the state of a connection;
@@ -153,7 +153,8 @@ impl Protocol for Blip {
         Some(control)
     }
 
-    /// Returns a reset, even in answer to a reset; a listening port does not answer resets.
+    /// Returns a reset in answer to any segment, even to a reset. Only a reset to a listening port
+    /// gets no answer.
     fn refuse(&self, meta: &IpMeta, seg: &Segment<'_>, listens: bool) -> Option<Header> {
         if listens && seg.flags.rst() {
             return None;

@@ -200,7 +200,8 @@ impl Linux {
         if c.snd.probe_due {
             c.snd.probe_due = false;
             return Some(match room.min(len) {
-                // A probe with an acknowledged byte: the peer answers with its window.
+                // A probe without data, whose sequence number was already acknowledged: the peer
+                // answers with its window.
                 0 => Out::new(ACK, first - 1, c.rcv.nxt, window),
                 cut => {
                     let is_last = nxt + len as u32 == end;

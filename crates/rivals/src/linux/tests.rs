@@ -122,7 +122,8 @@ fn a_window_of_40_bytes_makes_segments_of_8() {
     assert_eq!(rest - first, 100, "the rest leaves with the acknowledgment");
 }
 
-/// If the application has more data than fit into the window, no part of a segment remains.
+/// If the application has more data, each segment is cut at the window's edge, and its remaining
+/// part joins the following data.
 #[test]
 fn a_stream_over_a_window_of_40_bytes_is_cut_at_its_edge_each_time() {
     let sent = sent(40, &std::vec![(0, 200)], 100, true);

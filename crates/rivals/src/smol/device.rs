@@ -9,7 +9,7 @@ use ::smoltcp::time::Instant;
 
 pub(super) struct Device {
     pub mtu: usize,
-    /// Packets that may wait to be pulled.
+    /// Number of packets that the stack may queue before the node pulls them.
     pub room: usize,
     pub incoming: Option<Vec<u8>>,
     pub outgoing: VecDeque<Vec<u8>>,
@@ -21,7 +21,7 @@ impl phy::Device for Device {
 
     fn receive(&mut self, _now: Instant) -> Option<(RxToken, TxToken<'_>)> {
         let packet = self.incoming.take()?;
-        // Room for two packets: an answer can wait in addition to the sent packet.
+        // An answer to a received packet can wait in addition to `room` sent packets.
         let room = 2 * self.room;
         let outgoing = &mut self.outgoing;
         Some((RxToken(packet), TxToken { outgoing, room }))

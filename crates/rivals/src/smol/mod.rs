@@ -123,7 +123,7 @@ impl Smol {
         self.listen_on();
         let at = self.interface.poll_at(at, &self.sockets);
         let at = at.and_then(|at| u64::try_from(at.total_micros()).ok());
-        // Due work waits for room in the device, which the next pull makes.
+        // Work that is already due waits until the next pull makes room in the device.
         self.wake = at.map(Instant::from_micros).filter(|at| *at > now);
     }
 

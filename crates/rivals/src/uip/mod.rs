@@ -23,7 +23,7 @@ use timer::Timer;
 
 /// The period of uIP's clock.
 const TICK: Duration = Duration::from_millis(500);
-/// UIP_MAXRTX, UIP_MAXSYNRTX: most retransmissions of a segment.
+/// UIP_MAXRTX, UIP_MAXSYNRTX: maximum number of retransmissions of a segment.
 const RETRIES: u8 = 8;
 const SYN_RETRIES: u8 = 5;
 /// UIP_TIME_WAIT_TIMEOUT, and FIN-WAIT-2's, in ticks.
@@ -190,7 +190,8 @@ impl Control {
         self.stopped = false;
     }
 
-    /// Returns whether the application, which had stopped, has room again.
+    /// Returns whether the application had stopped and has room again; it is then no longer
+    /// stopped.
     fn restarts<B: Bytes>(&mut self, body: &Body<B>, window: u16) -> bool {
         let restarts = self.stopped && has_room(body, window);
         self.stopped &= !restarts;

@@ -57,7 +57,8 @@ impl Found {
 /// Runs points with the seeds of a stage, and returns the figures of each run.
 pub type Measure<'a, E> = dyn FnMut(&Stage, &[Point]) -> Result<Vec<Vec<Sample>>, E> + 'a;
 
-/// Number of parts into which the search divides the step from the best point to a neighbour.
+/// Number of parts into which the last pass divides half a step from the best point; it tries the
+/// points between the parts.
 const TEETH: u32 = 8;
 
 type Measured = Vec<(Point, Vec<Sample>)>;
@@ -108,8 +109,8 @@ pub fn search<E>(
         }
     }
     if let Some((best, _)) = ranked.first().filter(|_| effort.rounds > 0).cloned() {
-        // A figure between two points is not always between its values at them: for example, a poll
-        // that coincides with a timer saves current, and a slightly earlier poll does not.
+        // Between two points, a figure can be better than at both: for example, a poll that
+        // coincides with a timer saves current, and a slightly earlier poll does not.
         let teeth = (1..TEETH).map(|tooth| 0.5 * f64::from(tooth) / f64::from(TEETH));
         let between = teeth.flat_map(|part| space.neighbours(&best, &vec![part; parts.len()]));
         let points = between.map(|(.., point)| point).collect();

@@ -160,8 +160,9 @@ async fn sense(net: &impl TcpConnect, mut temperature: Temp<'_>) -> Infallible {
     }
 }
 
-/// Returns the address that remains when the node changes its parent: mesh-local, but no locator
-/// (Thread 1.4, §5.2.2.4: 0000:00ff:fe00:RLOC16). Waits until there is one.
+/// Waits for the mesh-local address that is not a locator (Thread 1.4, §5.2.2.4:
+/// 0000:00ff:fe00:RLOC16), and returns it. Unlike a locator, it stays when the node changes its
+/// parent.
 async fn mesh_local(thread: &OpenThread<'_>) -> Ipv6Addr {
     loop {
         let prefix = thread.mesh_local_prefix();

@@ -231,7 +231,8 @@ impl View {
         }
         let mut lines = Vec::new();
         let mut is_told = vec![false; count];
-        // Nodes in a loop of parents are below no top, so they follow as tops.
+        // Nodes whose parents form a loop are below no top node. They are shown after the tree, as
+        // if they were top nodes.
         for top in tops.into_iter().chain(0..count) {
             let mut stack = vec![(top, 0)];
             while let Some((index, depth)) = stack.pop() {

@@ -83,8 +83,8 @@ const UNSENSED: &str = "with ranges of 80 and 90 m, nodes 80 and 89.4 m apart re
 /// Ranges in metres at which some neighbours do not sense each other.
 const UNSENSED_M: [u32; 2] = [80, 90];
 
-/// Adds ContikiMAC at 16 Hz at the ranges [`UNSENSED_M`], unchanged and with full sense of
-/// neighbours.
+/// Adds ContikiMAC at 16 Hz at the ranges [`UNSENSED_M`], unchanged, and with a carrier sense range
+/// as long as the transmission range.
 fn unsensed(figure: &mut Figure, tcp: Tcp, load: Load, fast: &Line) -> Vec<Handle> {
     let series = format!("{}, 16 Hz, carrier sense as far as frames reach", tcp.name);
     let mut causes = Vec::new();
