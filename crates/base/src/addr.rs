@@ -5,9 +5,9 @@ use core::hash::{Hash, Hasher};
 
 /// The address of a host: sixteen bytes in network order, for IPv6 the address itself.
 ///
-/// The transport compares and hashes addresses without a look at their structure; `wire` and
-/// `stack` interpret them. The type is aligned to words, so that a processor with only aligned
-/// accesses moves and compares addresses by words.
+/// The transport compares and hashes addresses without interpreting them; `wire` and `stack`
+/// interpret them. The type is aligned to words, so that a processor with only aligned accesses
+/// moves and compares addresses by words.
 #[derive(Clone, Copy, Eq, PartialOrd, Ord, Default)]
 #[repr(align(4))]
 pub struct Addr(pub [u8; 16]);

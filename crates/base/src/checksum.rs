@@ -82,8 +82,8 @@ impl Checksum {
         if let [first] = last {
             sum(u16::from_ne_bytes([*first, 0]));
         }
-        // RFC 1071 §2 (B): swapping the bytes of all words swaps the bytes of the sum, which is a
-        // product with 256.
+        // RFC 1071 §2 (B): swapping the bytes of all words swaps the bytes of the sum. In
+        // one's-complement arithmetic this is a multiplication by 256.
         let mut sum = fold(fold(total));
         let is_swapped = cfg!(target_endian = "little") == head.is_empty();
         if is_swapped != self.odd {
@@ -93,12 +93,13 @@ impl Checksum {
         self.odd ^= !bytes.len().is_multiple_of(2);
     }
 
-    /// Adds a separate sum of the last bytes, which begin at an even offset.
+    /// Adds `other`, a sum that was computed separately over the bytes that follow. These bytes
+    /// begin at an even offset, and no further bytes follow them.
     pub fn append(&mut self, other: Checksum) {
         self.add_sum(other.sum);
     }
 
-    /// Adds a sum of at most 25 bits.
+    /// Adds a sum that is at most 25 bits long.
     fn add_sum(&mut self, sum: u32) {
         self.sum = fold(self.sum.wrapping_add(sum));
     }
@@ -108,7 +109,7 @@ impl Checksum {
         !(fold(self.sum) as u16)
     }
 
-    /// Returns whether the bytes so far, including their checksum field, are intact.
+    /// Returns whether the checksum is correct: the bytes so far must include the checksum field.
     pub fn is_valid(self) -> bool {
         self.finish() == 0
     }
@@ -178,7 +179,7 @@ mod tests {
         }
     }
 
-    /// The pseudo-header of RFC 8200 §8.1, as the bytes that it stands for.
+    /// Compares `pseudo_header` with the sum over the bytes of the pseudo-header (RFC 8200 §8.1).
     #[test]
     fn a_pseudo_header_sums_like_its_bytes() {
         let src = Addr(core::array::from_fn(|i| (i * 53) as u8));

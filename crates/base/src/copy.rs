@@ -39,7 +39,8 @@ pub fn move_within(bytes: &mut [u8], from: Range<usize>, to: usize) -> usize {
     count
 }
 
-/// Returns whether the slices are long, and begin at different halves of a word.
+/// Returns whether `from` has at least 16 bytes, and the two addresses differ by an odd number of
+/// halfwords.
 fn differ_by_a_half(from: &[u8], to: &[u8]) -> bool {
     from.len() >= 16 && (from.as_ptr().addr() ^ to.as_ptr().addr()) % 4 == 2
 }
@@ -119,8 +120,8 @@ mod tests {
         assert_eq!((copy(&[], &mut to), copy(&[7], &mut [])), (0, 0));
     }
 
-    /// Only slices of 16 bytes or more at an odd number of halves from each other gain by
-    /// `copy_halves`.
+    /// `copy_halves` is used only for at least 16 bytes, and only if the two addresses differ by an
+    /// odd number of halfwords.
     #[test]
     fn halves_are_used_if_words_do_not_line_up() {
         let bytes = [0; 64];

@@ -1,4 +1,5 @@
-//! Which clients of a server are too slow, and how a careful server limits what it sends to them.
+//! Detection of clients that are too slow, and a limit for the data that a server sends to each
+//! client.
 
 use crate::{Duration, divide_long};
 
@@ -19,18 +20,18 @@ pub struct Delivery {
     pub age: Duration,
 }
 
-/// Bytes of an answer that a careful server writes before the client acknowledges any of them: a
-/// packet of two frames, also with an address outside the mesh.
+/// Bytes of an answer that a careful server writes before the client acknowledges any of them. With
+/// its headers, a segment of this size takes two frames, even if the client is outside the mesh.
 const FIRST_BYTES: u64 = 176;
-/// Bytes at the end of an answer that are written at once, because they would hardly save air time
-/// and need another round trip.
+/// Bytes at the end of an answer that are written without waiting for an acknowledgment. Waiting
+/// would save little air time and cost another round trip.
 const END_BYTES: u64 = 80;
-/// Minimum age of an answer whose client is too slow.
+/// Age from which the client of an answer can count as too slow.
 const GRACE: Duration = Duration::from_secs(2);
 /// Bytes that a client must receive in a second to keep its connection.
 const LEAST_PACE: u32 = 300;
-/// The same until the client has received [`BEGINNING`]: round trips limit its pace, and a careful
-/// server makes it wait.
+/// Bytes that a client must receive in a second until it has received [`BEGINNING`]. The value is
+/// lower because round trips limit the pace, and because a careful server makes the client wait.
 const LEAST_FIRST_PACE: u32 = 120;
 /// Bytes of an answer to which [`LEAST_FIRST_PACE`] applies.
 const BEGINNING: u64 = 1_500;
@@ -68,8 +69,8 @@ impl Delivery {
         }
     }
 
-    /// Returns whether the client has acknowledged all written bytes, and these are the first bytes
-    /// of a careful server.
+    /// Returns whether at most 176 bytes have been written, and the client has acknowledged all of
+    /// them.
     pub fn is_beginning(&self) -> bool {
         self.unacked == 0 && self.taken <= FIRST_BYTES
     }

@@ -26,16 +26,17 @@ pub trait Memory {
     /// neighbours, and SYN cookies.
     const ROUTES: bool = Self::Forwards::IS_POSSIBLE;
 
-    /// Whether nodes with this kind of memory can have a radio. If not, all packets of a node pass
-    /// its host side, and the compiler omits the code of the link and of neighbour discovery.
+    /// Whether nodes with this kind of memory can have a radio. If not, all packets pass through
+    /// the node's host side, and the compiler omits the code of the link and of neighbour
+    /// discovery.
     const HAS_RADIO: bool = true;
 
     /// Whether nodes with this kind of memory can have UDP sockets. If not, the compiler omits the
-    /// code.
+    /// code for UDP sockets.
     const HAS_UDP: bool = true;
 
     /// Whether nodes with this kind of memory can reassemble IPv6 fragments (RFC 8200 §4.5). If
-    /// not, the compiler omits the code.
+    /// not, the compiler omits the code for reassembly.
     const JOINS_FRAGMENTS: bool = false;
 }
 
@@ -101,7 +102,8 @@ impl StaticKind for LeafMemory {
     }
 }
 
-/// Memory in `static` storage of a node without a radio, all of whose packets pass its host side.
+/// Memory in `static` storage of a node without a radio, all of whose packets pass through its host
+/// side.
 #[derive(Debug)]
 pub enum HostMemory {}
 

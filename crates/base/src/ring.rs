@@ -83,7 +83,7 @@ impl<B: Bytes> Ring<B> {
         count
     }
 
-    /// Returns the buffer.
+    /// Returns the buffer that [`new`](Self::new) received; the queue is lost.
     pub fn into_buffer(self) -> B {
         self.buf
     }

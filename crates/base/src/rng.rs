@@ -131,8 +131,8 @@ mod tests {
         assert!(rng.below_u64(1 << 40) < 1 << 40);
     }
 
-    /// A product in the rejected range is drawn again: without this, of 3 * 2^30 results, those that
-    /// are a multiple of 3 would be twice as likely as the others.
+    /// A product in the rejected range is drawn again. Otherwise, among the results below 3 * 2^30,
+    /// the multiples of 3 would be twice as likely as the other numbers.
     #[test]
     fn below_rejects_what_would_prefer_some_numbers() {
         let mut rng = Rng::new(4);
