@@ -1,6 +1,6 @@
 //! The buffer between a service and its connection.
 
-/// Maximum number of bytes in transit from a service to its connection, or back.
+/// Size in bytes of the buffer between a service and its connection, for either direction.
 pub(crate) const HELD: usize = 512;
 /// Bytes for the connection: the number already sent, and the total.
 pub(crate) struct Held {
@@ -12,7 +12,7 @@ pub(crate) struct Held {
 pub(crate) enum Next {
     Send,
     Wait,
-    /// The session has sent everything.
+    /// The answer is complete: close the connection.
     Close,
 }
 

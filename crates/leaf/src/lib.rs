@@ -1,11 +1,11 @@
-//! A leaf of a mesh as a product would have it: a node with its memory, and two services over TCP
-//! and one over UDP, behind a radio at the other end of a serial line ([`redpoll_uart`]).
+//! A leaf of a mesh, as in a product: a node with its memory, two services over TCP and one over
+//! UDP. The radio is at the other end of a serial line ([`redpoll_uart`]).
 //!
 //! The images of `firmware/` run this crate on microcontrollers, and tests run it on the host, with
 //! the same answers. [`Storage`], [`config`], [`node`] and [`Services::start`] contain what every
 //! node needs: memory, a configuration, one route.
 //!
-//! - `session.rs`: the one connection, and what is served over it;
+//! - `session.rs`: the only connection, and the service that uses it;
 //! - `web.rs`: a page and a file by HTTP.
 #![no_std]
 #![forbid(unsafe_code)]

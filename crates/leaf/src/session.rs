@@ -1,4 +1,4 @@
-//! The one connection for which a leaf has room, and the service that uses it.
+//! The only connection for which a leaf has memory, and the service that uses it.
 
 use redpoll_base::{Duration, Instant};
 use redpoll_stack::transport::State;
@@ -15,10 +15,10 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Time for which a connection keeps its place while another client waits. After that it is reset
 /// if its peer has accepted fewer than [`LEAST_PACE`] bytes per second.
 const GRACE: Duration = Duration::from_secs(2);
-/// Minimum of the shorter time that applies while the leaf is [strict](Session::strict_until),
-/// and its value for a handshake that measured no round trip.
+/// Minimum of the shorter grace that applies while the leaf is [strict](Session::strict_until). It
+/// is also the grace if the handshake measured no round trip.
 const LEAST_GRACE: Duration = Duration::from_millis(300);
-/// The shorter time in round trips of the connection.
+/// The shorter grace, in round-trip times of the connection.
 const GRACE_ROUND_TRIPS: u64 = 4;
 /// Bytes that a peer must accept in a second, see [`GRACE`].
 const LEAST_PACE: u64 = 300;
@@ -50,7 +50,8 @@ pub(crate) struct Session {
     is_closed: bool,
     /// End of the time in which new connections have the shorter grace.
     strict_until: Instant,
-    /// Completed handshakes that were refused, because there is one connection.
+    /// Number of completed handshakes that the node had refused for lack of a free connection when
+    /// [`Session::look`] was last called.
     turned_away: u32,
     /// Whether a peer with a refused connection waits.
     is_wanted: bool,
@@ -91,8 +92,9 @@ impl Session {
             .map(|_| if self.is_wanted { end.min(look) } else { end })
     }
 
-    /// Resets a connection without progress, or whose peer accepts too little while another peer
-    /// waits. A forged SYN does not count, because its sender completes no handshake.
+    /// Resets the connection if it makes no progress, or if its peer accepts too little while
+    /// another peer waits. A peer waits only after it has completed a handshake, so forged SYNs
+    /// have no effect.
     pub(crate) fn look(&mut self, now: Instant, node: &mut Device) {
         let turned_away = node.counters().dropped(DropReason::NoConnectionSlot);
         self.is_wanted |= turned_away != self.turned_away;

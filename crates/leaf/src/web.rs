@@ -16,7 +16,8 @@ pub struct Status {
     pub now: Instant,
     /// Requests that have been answered since the node started.
     pub requests: u32,
-    /// Measures the bytes of stack in use at worst, and the size of the stack; this takes a while.
+    /// Measures the peak use of the stack, and returns it with the stack's size, both in bytes. The
+    /// measurement takes long.
     pub stack: Option<fn() -> [u32; 2]>,
     /// Messages that were damaged on the serial line.
     pub damaged: u32,
@@ -44,7 +45,8 @@ pub(crate) struct Web {
 enum Field {
     /// Reading a field's name: its length so far, and whether it is a prefix of [`HOST`].
     Name(u8, bool),
-    /// Reading a value: whether the field is Host, and which parts of the value have passed.
+    /// Reading a value: whether the field is Host, whether a byte other than a space has arrived,
+    /// and whether a space has followed it.
     Value {
         is_host: bool,
         has_begun: bool,
@@ -131,7 +133,7 @@ impl Web {
         };
     }
 
-    /// Returns whether an empty line has ended the request's head.
+    /// Returns whether the empty line at the end of the request's head has arrived.
     fn is_whole(&self) -> bool {
         self.ends >= 2
     }

@@ -62,7 +62,7 @@ impl Asker {
         self.waits
     }
 
-    /// Returns the counters.
+    /// Returns the counters, which begin at 0 with [`Asker::new`].
     pub fn counters(&self) -> &AskerCounters {
         &self.counters
     }
@@ -94,7 +94,7 @@ impl Asker {
         hdlc::send(self.request.get(..self.len).unwrap_or_default(), put);
     }
 
-    /// Abandons the current request, because the node is gone.
+    /// Abandons the current request because the node no longer answers.
     pub fn give_up(&mut self) {
         self.waits = false;
         self.deframer = Deframer::default();

@@ -29,7 +29,7 @@ pub struct LineRadio<P> {
     caps: RadioCaps,
     now: Instant,
     awaits_result: bool,
-    /// Whether the other side of the line has ended the run.
+    /// Whether the other end has requested a restart; the radio then has no further events.
     is_over: bool,
     lost: u32,
 }

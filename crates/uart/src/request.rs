@@ -24,7 +24,7 @@ mod caps {
 /// commissioning and from a source of random numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Begin {
-    /// The PAN.
+    /// PAN identifier of the mesh.
     pub pan_id: u16,
     /// The node's short address.
     pub short: u16,
@@ -67,9 +67,9 @@ pub enum RequestEvent<'a> {
 pub struct Request<'a> {
     /// The number of the request: one more than the previous one, modulo 2^16.
     pub number: u16,
-    /// The time.
+    /// Time at the radio's end when the event is reported.
     pub at: Instant,
-    /// The event.
+    /// The event that this request reports.
     pub event: RequestEvent<'a>,
 }
 

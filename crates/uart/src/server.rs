@@ -20,8 +20,9 @@ pub struct LineServer<R> {
 }
 
 impl<R: Radio> LineServer<R> {
-    /// Offers `radio` to a node that begins with `begin`, except for `caps`, which are those of
-    /// the [radio](Radio::caps). `number` should be random.
+    /// Offers `radio` to a node that begins with `begin`, except for `caps`, which are those of the
+    /// [radio](Radio::caps). The request numbers begin at `number` + 1; `number` should be random
+    /// (see [`Asker::new`]).
     pub fn new(mut radio: R, begin: Begin, number: u16, put: impl FnMut(u8)) -> Self {
         radio.set_identity(RadioIdentity {
             pan_id: begin.pan_id,
