@@ -60,7 +60,6 @@ pub(crate) fn tables(groups: u8) -> (usize, usize) {
     if groups > 0 { TABLES } else { (0, 0) }
 }
 
-/// Creates a node.
 pub(crate) fn node(
     config: KindConfig,
     memory: KindMemory,
@@ -90,7 +89,7 @@ mod present {
     pub(crate) const NO_GROUP: GroupSlot = GroupSlot::EMPTY;
     pub(crate) const NO_SEED: SeedSlot = SeedSlot::EMPTY;
     pub(crate) const NO_MESSAGE: MessageSlot = MessageSlot::EMPTY;
-    /// The random stream of groups: differs from the other streams of the same seed.
+    /// Distinguishes the random stream of groups from the other streams of the same seed.
     const STREAM: u64 = 0x6d70_6c00;
 
     /// The groups of a node, if it has memory for them.

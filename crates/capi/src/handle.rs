@@ -13,7 +13,7 @@ use crate::error::reference;
 use crate::groups::{Groups, Kind, KindMemory};
 use crate::plan::{ALIGN, Plan, Room};
 
-/// First field of every existing node, which distinguishes a node from a pointer to something else.
+/// Value of the first field of every existing node, by which the library recognises a node.
 const ALIVE: u32 = 0x7270_6f4b;
 
 /// The layer below a node. Some calls need a particular layer.

@@ -9,7 +9,7 @@
 //!
 //! - `abi.rs`: the check that header and library match; `version.rs`: the version;
 //! - `plan.rs`: the places of all parts in the caller's memory;
-//! - `store.rs`: the kind of that memory, which omits what the library lacks;
+//! - `store.rs`: the kind of that memory, by which the compiler omits code for absent features;
 //! - `config.rs`: the configuration of a node on a radio; `role.rs`: its roles;
 //! - `entropy.rs`: the random bytes that C passes;
 //! - `handle.rs`: the check that a pointer from C is a node;

@@ -1,4 +1,4 @@
-//! The kind of memory of the nodes, which omits the code that the library lacks.
+//! The kind of memory of the nodes, by which the compiler omits code for absent features.
 
 use redpoll_base::Memory;
 #[cfg(not(feature = "radio"))]

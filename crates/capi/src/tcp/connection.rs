@@ -46,7 +46,7 @@ pub enum Conn {
     },
     /// Open, or closed after it was open.
     Open(Open),
-    /// Ended without a connection in the engine. The field is whether the event is due.
+    /// Ended without a connection in the engine. The field is true until the event is returned.
     Over(bool),
 }
 
@@ -218,7 +218,8 @@ unsafe fn choose(host: &mut Host, local: Endpoint, remote: Endpoint) -> Result<E
     if local.port != 0 {
         return is_free(&local).then_some(local).ok_or(Errno::EADDRINUSE);
     }
-    // No connection has the port 0, so this number does not reveal offsets of timestamps.
+    // The offset is computed with port 0, which no connection has. So the chosen port reveals no
+    // connection's timestamp offset.
     let offset = host.isn.timestamp_offset(&local, &remote) as u16;
     for attempt in 0..EPHEMERAL_COUNT {
         let turn = host.chosen.wrapping_add(attempt);

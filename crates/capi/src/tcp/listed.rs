@@ -87,7 +87,7 @@ impl<T: Kind> Listed<T> {
     }
 }
 
-/// A list of objects, the latest first.
+/// A list of objects, the most recently added one first.
 #[derive(Debug)]
 pub(crate) struct List<T> {
     first: *mut Listed<T>,
@@ -120,9 +120,9 @@ impl<T: Kind> List<T> {
         unsafe { self.walk() }.any(|it| ptr::eq(it, object))
     }
 
-    /// Checks that an object can be made at a place and added to the list. If the list has the place
-    /// and a program has overwritten the object there, the list ends before this place from now
-    /// on. Otherwise, the list would become a circle.
+    /// Checks that an object can be made at a place and added to the list. If the list still links
+    /// to the place, but a program has overwritten the object there, the list is cut off before it.
+    /// Otherwise, adding the object would make the list circular.
     ///
     /// # Errors
     /// `EFAULT` for a place that is null or misaligned, `EISCONN` for an object of the list.
@@ -177,7 +177,7 @@ impl<T: Kind> List<T> {
     }
 }
 
-/// The iterator of a list.
+/// Iterator over the objects of a list.
 pub(crate) struct Walk<'a, T> {
     next: *mut Listed<T>,
     life: PhantomData<&'a mut T>,

@@ -136,7 +136,7 @@ pub struct Host {
     pub(crate) hop_limit: u8,
     /// Number of the connection that made the last segment, counted along the list.
     pub(crate) turn: u16,
-    /// Number of ports that were chosen (RFC 6056 §3.3.3).
+    /// Counter for the choice of ports, `next_ephemeral` of RFC 6056 §3.3.3.
     pub(crate) chosen: u16,
     pub(crate) resets: ResetLimit,
     pub(crate) connections: List<Conn>,

@@ -25,11 +25,13 @@ impl Overflow for Flooded {
 /// A listener.
 #[derive(Debug)]
 pub struct Listening {
-    /// Bytes of the smallest receive buffer of its connections.
+    /// Length of the smallest receive buffer of the listener's connections, in bytes.
     window: u16,
-    /// Whether the listener has any address.
+    /// Whether the listener is bound to the unspecified address. It then accepts handshakes at any
+    /// local address, but at one address at a time.
     is_any: bool,
-    /// Where it listens. With any address, the address of the handshakes in progress.
+    /// Address and port of the listener. With `is_any`, the address is that of the handshakes in
+    /// progress, or of the last segment if there are none.
     pub(crate) at: Endpoint,
     pub(crate) half_open: SynCache<&'static mut [HalfOpen], Flooded>,
 }
@@ -49,7 +51,7 @@ pub struct RpTcpHalfOpen(HalfOpen);
 const _: () = assert!(size_of::<RpTcpHalfOpen>() <= 48 && align_of::<RpTcpHalfOpen>() <= 4);
 
 impl Listening {
-    /// Returns whether a segment to this end is for the listener.
+    /// Returns whether the listener accepts a segment to this address and port.
     fn takes(&mut self, to: Endpoint) -> bool {
         if self.at.port != to.port {
             return false;
@@ -60,7 +62,7 @@ impl Listening {
         self.at.addr == to.addr
     }
 
-    /// Returns the conditions of handshakes.
+    /// Returns the inputs for answers to connection requests.
     pub(crate) fn terms<'a>(&self, host: &'a Host) -> Terms<'a> {
         Terms {
             config: &host.config,
@@ -269,7 +271,7 @@ unsafe fn complete(
     }
 }
 
-/// Returns the source of answers, whose number is always 0.
+/// Returns a function that gives the source address `addr` for every retransmitted answer.
 pub(crate) fn source(addr: Addr) -> impl FnMut(&Addr, u8) -> Option<Addr> {
     move |_, _| Some(addr)
 }

@@ -51,9 +51,9 @@ impl Reply {
 /// Limits the resets that answer segments without a connection.
 #[derive(Debug, Default)]
 pub(crate) struct ResetLimit {
-    /// Number of resets since `since`.
+    /// Number of resets that were due in the current second.
     count: u8,
-    /// Begin of the second in milliseconds, wrapping.
+    /// Start of the current second, in milliseconds modulo 2^32.
     since: u32,
 }
 
@@ -99,7 +99,8 @@ pub unsafe extern "C" fn rp_tcp_input(
         };
         // SAFETY: by this function's conditions.
         if let Some(reply) = unsafe { input(&mut tcp.it, &incoming) } {
-            // An answer that waits is older, and its peer has waited longer.
+            // A waiting answer is sent first, because its peer has waited longer. The new answer is
+            // dropped.
             tcp.it.reply.get_or_insert(reply);
         }
         Ok(0)
