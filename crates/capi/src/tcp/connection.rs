@@ -383,8 +383,8 @@ pub unsafe extern "C" fn rp_tcp_ends(
     }))
 }
 
-/// # Safety
-/// `connection` is null or points to a `struct rp_tcp_connection`, `info` to a `struct rp_tcp_info`.
+/// `connection` is null or points to a `struct rp_tcp_connection`, `info` to a `struct
+/// rp_tcp_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_tcp_measure(
     connection: *mut RpTcpConnection,

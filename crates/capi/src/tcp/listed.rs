@@ -151,8 +151,8 @@ impl<T: Kind> List<T> {
     /// Makes an object and adds it to the list.
     ///
     /// # Safety
-    /// [`List::admit`] has returned `Ok` for the place. The place has the memory of an object, which
-    /// no other code uses during the object's life.
+    /// [`List::admit`] has returned `Ok` for the place. The place has the memory of an object,
+    /// which no other code uses during the object's life.
     pub(crate) unsafe fn add(&mut self, place: *mut Listed<T>, it: T) {
         // SAFETY: by this function's conditions.
         unsafe { Listed::write(place, self.first, it) };

@@ -160,7 +160,7 @@ pub enum Message<'a> {
     Unknown {
         /// The type; below 128 it is an error.
         message_type: u8,
-        /// The code.
+        /// The code, whose meaning depends on the type.
         code: u8,
         /// All bytes after the checksum: at least four, except for [RPL](crate::rpl).
         body: &'a [u8],

@@ -167,7 +167,7 @@ fn a_registration_byte_by_byte() {
     let options = Options::parse(&old).unwrap();
     let old = NdOption::AddressRegistration(registration(None, false));
     assert_eq!(options.iter().next(), Some(old));
-    // An owner of 128 bits.
+    // An owner's identifier (ROVR) of 128 bits.
     let mut long = [0; 24];
     long[..6].copy_from_slice(&[33, 3, 0, 0, 3, 240]);
     let options = Options::parse(&long).unwrap();

@@ -18,7 +18,6 @@ pub struct Mode {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Encoded {
-    /// The mode bits.
     pub mode: Mode,
     bytes: [u8; 16],
     len: u8,
@@ -57,7 +56,8 @@ impl Encoded {
     }
 }
 
-/// A context that represents stateless compression.
+/// `fe80::/64` in the form of a context, for stateless compression (RFC 6282 §3.1.1): it elides
+/// this prefix without a context.
 const LINK_LOCAL: Context = Context {
     prefix: addr::LINK_LOCAL_PREFIX,
     len: 64,
@@ -126,7 +126,7 @@ fn encode_iid<'a>(addr: &'a Addr, link: Address, context: &Context) -> Option<(u
     }
 }
 
-/// Reads a unicast destination, or any source but the unspecified one.
+/// Reads a unicast destination, or a source that is not the unspecified address.
 pub fn decode_unicast(
     mode: Mode,
     link: Address,

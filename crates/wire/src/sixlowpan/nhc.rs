@@ -109,7 +109,8 @@ fn expand_udp(encoding: u8, input: &mut Reader<'_>) -> Result<UdpHeader, Error> 
     })
 }
 
-/// Expands an extension header. If `more`, an encoding follows in place of the next-header number.
+/// Expands an extension header. If `more`, another compressed header follows, so the next-header
+/// number is elided.
 fn expand_extension(
     number: u8,
     more: bool,

@@ -34,7 +34,6 @@ impl Tf {
         }
     }
 
-    /// Returns the TF bits.
     pub fn bits(self) -> u16 {
         match self {
             Tf::All => 0b00,

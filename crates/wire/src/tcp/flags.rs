@@ -15,7 +15,7 @@ impl Flags {
     pub const SYN: Flags = Flags(0x02);
     /// Reset the connection.
     pub const RST: Flags = Flags(0x04);
-    /// Push.
+    /// Push: the receiver should deliver the data without waiting for more.
     pub const PSH: Flags = Flags(0x08);
     /// The acknowledgment field is significant.
     pub const ACK: Flags = Flags(0x10);

@@ -32,8 +32,8 @@ pub enum NdOption<'a> {
     PrefixInformation(PrefixInformation),
     /// The link's MTU in bytes (RFC 4861 §4.6.4).
     Mtu(u32),
-    /// ARO or EARO: a registration or its result (RFC 6775 §4.1, RFC 8505 §4.1).
-    /// One whose owner is longer than 64 bits is [`NdOption::Unknown`].
+    /// ARO or EARO: a registration or its result (RFC 6775 §4.1, RFC 8505 §4.1). If the owner's
+    /// identifier (ROVR) is longer than 64 bits, the option is [`NdOption::Unknown`].
     AddressRegistration(AddressRegistration),
     /// 6CO: a compression context (RFC 6775 §4.2).
     Context(ContextInformation),
@@ -241,7 +241,7 @@ impl PrefixInformation {
 }
 
 impl AddressRegistration {
-    /// Returns `None` if the owner's length is not eight bytes (RFC 8505 §4.1).
+    /// Returns `None` if the owner's identifier (ROVR) does not have eight bytes (RFC 8505 §4.1).
     fn read(body: &[u8]) -> Option<Self> {
         let input = &mut Reader::new(body);
         if units(body) != 2 {
