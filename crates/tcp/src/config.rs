@@ -172,13 +172,13 @@ impl Default for Keepalive {
     }
 }
 
-/// A time in milliseconds, stored in two bytes to keep connections small. The format is four
-/// decimal digits and a count of zeros. It represents usual settings exactly, up to 49 days; other
-/// values are rounded up.
+/// A time in milliseconds, stored in two bytes to keep connections small. The lower 13 bits are a
+/// number up to 8,191, and the upper three bits the exponent of a power of ten that multiplies it.
+/// Usual settings are exact, up to 49 days; other values are rounded up.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Millis(NonZero<u16>);
 
-/// Mask of the digits. The upper bits count the zeros.
+/// Mask of the number. The bits above are the exponent.
 const DIGITS: u16 = (1 << 13) - 1;
 
 impl Millis {

@@ -44,7 +44,8 @@ impl Overflow for Cookies {
 pub struct SynCache<T, O = Cookies> {
     table: T,
     cookies: SynCookies,
-    /// A time close to all deadlines.
+    /// Time when a request was last stored or an answer last became due. The 32-bit deadlines are
+    /// read relative to this time.
     clock: Instant,
     overflow: PhantomData<O>,
 }

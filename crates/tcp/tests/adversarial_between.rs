@@ -1,5 +1,6 @@
-//! An attacker on the path, which knows both ends. It repeats, delays and forges segments; no byte
-//! is wrong and nothing stalls. The fuzz target `tcp` does the same with inputs that it learns.
+//! An attacker on the path that knows both ends. It repeats, delays and forges segments; all
+//! delivered bytes are correct, and nothing stalls. The fuzz target `tcp` does the same with
+//! coverage-guided inputs.
 
 use redpoll_base::Rng;
 use redpoll_testkit::Between;

@@ -135,7 +135,8 @@ fn a_peer_that_reneges_gets_it_again() {
     all_arrives(&mut t, 101, 401);
 }
 
-/// The peer reports blocks that it never received, in two cases with the first segment.
+/// The peer reports blocks that it never received. In two cases the block includes the first
+/// segment.
 #[test]
 fn falsely_sacked_data_is_retransmitted() {
     for block in [(1, 101), (101, 201), (1, 401), (301, 401)] {

@@ -138,8 +138,8 @@ fn a_reset_in_syn_received_after_an_active_open_refuses() {
     assert_eq!(t.events(), [Event::Failed(Error::Refused)]);
 }
 
-/// RFC 9293 §3.5.2 and §3.10.7.1: a reset that answers a segment without ACK has number 0 and
-/// acknowledges everything.
+/// RFC 9293 §3.5.2 and §3.10.7.1: a reset that answers a segment without ACK has the sequence
+/// number 0 and acknowledges the whole segment.
 #[test]
 fn a_reset_without_a_connection_matches_the_segment_that_it_answers() {
     for (flags, len, seq, ack, answer) in [

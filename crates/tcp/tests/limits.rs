@@ -251,7 +251,7 @@ fn an_orphan_in_fin_wait_2_yields_after_seven_seconds() {
     }
 }
 
-/// A connection that had to leave TIME-WAIT for another one still answers its peer's FIN, which the
+/// If a connection had to leave TIME-WAIT for another one, the node still answers the FIN that the
 /// peer repeats. RFC 9293 §3.10.7.1: a reset is not answered. §3.10.7.4: neither is a SYN.
 #[test]
 fn a_repeated_fin_is_answered_after_time_wait_and_other_controls_are_not() {

@@ -27,7 +27,8 @@ struct World {
     /// SND.UNA and SND.NXT.
     una: u32,
     nxt: u32,
-    /// Duplicate ACKs of this SND.UNA, and since the start of the episode.
+    /// Number of duplicate ACKs since SND.UNA advanced; an advance within an episode does not reset
+    /// it.
     dup_acks: u32,
     episode: Option<Episode>,
     /// SND.NXT at the last timeout: below it, duplicate ACKs start no recovery.

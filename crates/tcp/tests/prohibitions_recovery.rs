@@ -61,8 +61,8 @@ struct World<A: Algorithms> {
     /// Which segments the peer holds; `blocks` is the order of its SACK blocks.
     held: Vec<bool>,
     blocks: Vec<usize>,
-    /// Newest delivered transmission. `surely`: the newest one since the last timeout of segments
-    /// without retransmission.
+    /// Newest delivered transmission. `surely`: the newest one of segments that were transmitted
+    /// once, since the last timeout and since all data were acknowledged.
     newest: Option<(u64, u32)>,
     surely: Option<(u64, u32)>,
     transmissions: u32,

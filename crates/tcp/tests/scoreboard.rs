@@ -168,7 +168,7 @@ fn data_known_to_have_arrived_is_not_retransmitted() {
             let is_remembered = t.host.conn.stats().rtos == 0;
             let is_stored = is_remembered && *number < 2 * HOLES;
             let is_known = told <= HOLES || is_stored;
-            // Without RACK, a full scoreboard prefers a transmission too many to a timeout.
+            // Without RACK, a full scoreboard may cause one more transmission, but no timeout.
             let unknown = if cfg!(feature = "rack-tlp") { 2 } else { 3 };
             let most = if is_known { least } else { unknown };
             assert!(

@@ -373,7 +373,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
     }
 
-    /// Returns the counters.
+    /// Returns the counters, which begin at 0 when the connection is made or restored.
     #[cfg(feature = "stats")]
     pub fn stats(&self) -> &crate::Stats {
         self.stats.stats()

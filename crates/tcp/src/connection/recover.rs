@@ -12,8 +12,8 @@ use crate::recovery::{DUP_THRESH, Evidence, Loss, Mode, Progress, Prr, Undo};
 use crate::send::{SendStore, Tick};
 use crate::timers::Timer;
 
-/// Time beyond half a round trip before the peer is assumed to have dropped data that it reported
-/// by SACK, in milliseconds.
+/// Time in milliseconds, in addition to half a round trip, after which the peer is assumed to have
+/// dropped data that it reported by SACK.
 const LEAST_DOUBT_MS: u32 = 10;
 
 impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {

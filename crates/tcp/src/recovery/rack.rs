@@ -125,8 +125,8 @@ impl Rack {
         self.samples = self.samples.wrapping_add(1) % WINDOW;
     }
 
-    /// Forgets the last transmission when nothing is in flight or after a timeout. It says nothing
-    /// about later ones, and its time is too old for comparisons.
+    /// Forgets RACK.segment when nothing is in flight or after a timeout. Its transmission time is
+    /// too old to compare with those of later segments.
     pub(crate) fn on_break(&mut self) {
         self.has_segment = false;
     }
