@@ -92,7 +92,7 @@ impl Request {
     }
 }
 
-/// RFC 7967 §2.1: bits 2 (no successes), 8 (no client errors) and 16 (no server errors).
+/// RFC 7967 §2.1: the sum of 2 (no successes), 8 (no client errors) and 16 (no server errors).
 const NO_RESPONSE_AT_ALL: u8 = 26;
 
 /// A received request with its reassembled body.

@@ -44,7 +44,7 @@ impl Seen {
         }
     }
 
-    /// Judges a message, which is from now on known for `lifetime`.
+    /// Returns whether a message is a duplicate. A new message is stored for `lifetime`.
     pub(crate) fn judge(
         &mut self,
         now: Instant,

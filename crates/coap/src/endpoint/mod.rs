@@ -52,7 +52,7 @@ pub enum Event {
     },
     /// A request has arrived and waits for [`Endpoint::respond`].
     Request {
-        /// Name of the request.
+        /// Identifier of the request, an argument of [`Endpoint::respond`].
         id: IncomingId,
         /// Sender of the request.
         from: Peer,
@@ -238,7 +238,7 @@ impl Endpoint {
         requests.chain(messages).min()
     }
 
-    /// Returns the counters.
+    /// Returns the counters, which begin at 0 with [`Endpoint::new`].
     pub fn counters(&self) -> &Counters {
         &self.counters
     }

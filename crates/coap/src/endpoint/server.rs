@@ -17,9 +17,9 @@ use crate::reliable::Cargo;
 use crate::representations::etag;
 use crate::request::{Incoming, Response};
 
-/// Bytes of the options Block2 and ETag and of the payload's marker.
+/// Maximum number of bytes of the Block2 option, the ETag option and the payload marker.
 const BESIDE: usize = 14;
-/// Bytes of a response in addition to its block, including the Echo option.
+/// Maximum number of bytes of a response in addition to its block; this includes the Echo option.
 const AROUND: usize = 40;
 
 #[derive(Debug)]
@@ -103,7 +103,8 @@ impl Endpoint {
         let message = packet.header.message_id;
         let proxy = options::asks_for_proxy(&packet);
         let bad_option = options::check(&mut packet).err();
-        // RFC 7252 §5.4.1: a confirmable request with a bad option gets 4.02, another is rejected.
+        // RFC 7252 §5.4.1: a confirmable request with a bad option gets 4.02, and a non-confirmable
+        // one is rejected.
         if bad_option.is_some() && !proxy && !confirmable {
             return self.reject(from, message, confirmable);
         }
@@ -326,8 +327,8 @@ impl Endpoint {
         may_be && encode(packet).len() > self.config.initial_response
     }
 
-    /// Returns the replacement of a response to an unverified peer: RFC 9175 §2.3 makes the peer
-    /// repeat its request with this value.
+    /// Returns a response with an Echo value, in place of the response for an unverified peer. RFC
+    /// 9175 §2.3: the peer repeats its request with this value.
     fn challenge(&mut self, now: Instant, asked: &Asked) -> Packet {
         self.counters.challenges += 1;
         let mut packet = Response::new(ResponseType::Unauthorized).packet();

@@ -17,8 +17,7 @@ pub(super) const MISSING_BLOCKS: u16 = 272;
 /// Options of a Q-Block message in addition to those that every message may have.
 const OPTIONS: [options::Known; 2] = [(19, 0, 3, false), (292, 0, 8, false)];
 
-/// Removes unknown elective options from `packet`. Fails with the number of the first unknown
-/// critical option.
+/// Checks `packet` as [`options::check`] does, with the options of Q-Block1 in addition.
 pub(super) fn check(packet: &mut Packet) -> Result<(), u16> {
     options::check_with(packet, &OPTIONS)
 }

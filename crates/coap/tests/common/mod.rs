@@ -63,7 +63,8 @@ impl Pair {
         self.client.poll_datagram().expect("a datagram").1
     }
 
-    /// Carries datagrams until there are none, with the application `answer`.
+    /// Delivers datagrams in both directions until there are none; `answer` is the application of
+    /// the server.
     pub fn settle(&mut self, mut answer: impl FnMut(&redpoll_coap::Incoming) -> Response) {
         loop {
             let mut idle = true;
