@@ -45,7 +45,7 @@ pub(super) struct Side {
     expects: Option<SeqNum>,
     /// Last announced window, unscaled.
     pub(super) window: u16,
-    /// The window in bytes.
+    /// Last announced window in bytes; 65,535 while the window scale is unknown.
     reach: u32,
     scaling: Scaling,
     timestamps: Option<Timestamps>,

@@ -150,7 +150,7 @@ impl<M: Kinds> Cache<M> {
         }
     }
 
-    /// Returns the counters.
+    /// Returns the counters, which begin at 0 with [`Cache::new`].
     pub fn counters(&self) -> &Counters {
         &self.counters
     }

@@ -4,7 +4,7 @@ use redpoll_base::Instant;
 
 use super::Params;
 
-/// A bucket of permits.
+/// A token bucket: at most [`Params::burst`] permits, and a new permit each [`Params::interval`].
 #[derive(Debug)]
 pub(super) struct Limit {
     permits: u8,
@@ -20,7 +20,7 @@ impl Limit {
         }
     }
 
-    /// Returns whether a packet may pass now.
+    /// Takes a permit for a packet. Returns whether there was one, so that the packet may pass.
     pub(super) fn admit(&mut self, now: Instant, params: &Params) -> bool {
         while self.permits < params.burst && now.since(self.since) >= params.interval {
             self.permits = self.permits.saturating_add(1);

@@ -116,7 +116,7 @@ impl<T: AsRef<[MessageSlot]> + AsMut<[MessageSlot]>, B: Bytes> Messages<T, B> {
         self.waiting().map(|(_, at)| at).min()
     }
 
-    /// Returns a message that is due.
+    /// Returns the slot of the message that is due first; `None` if no message is due.
     pub(super) fn due(&self, now: Instant) -> Option<usize> {
         let first = self.waiting().min_by_key(|(_, at)| *at);
         first.filter(|(_, at)| *at <= now).map(|(place, _)| place)

@@ -118,7 +118,7 @@ pub struct Counters {
     pub expired: u32,
 }
 
-/// The fate of a multicast packet.
+/// The decision on a multicast packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
     /// The node is a member. The packet for it begins at this byte.
@@ -177,7 +177,7 @@ impl<M: Kinds> Multicast<M> {
         }
     }
 
-    /// Returns the counters.
+    /// Returns the counters, which begin at 0 with [`Multicast::new`].
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
@@ -286,8 +286,8 @@ impl<M: Kinds> Multicast<M> {
         }
     }
 
-    /// Puts a packet of this node into the mesh. `node` is its address. Returns the packet's fate
-    /// as an error if there is no room for it.
+    /// Puts a packet of this node into the mesh. `node` is its address. Returns the decision as an
+    /// error if the packet is dropped for lack of room.
     pub fn seed(&mut self, now: Instant, node: &Addr, packet: &[u8]) -> Result<(), Fate> {
         let seed = SeedId::Short(self.id);
         let sequence = self.sequence;

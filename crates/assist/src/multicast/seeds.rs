@@ -75,7 +75,7 @@ impl<T: AsRef<[SeedSlot]> + AsMut<[SeedSlot]>> Seeds<T> {
         Some(self.0.as_ref().get(place)?.0?.first)
     }
 
-    /// Advances MinSequence.
+    /// Advances MinSequence of the entry at `place` to `first`, unless it is already higher.
     pub(super) fn advance(&mut self, place: usize, first: u8) {
         let slot = self.0.as_mut().get_mut(place);
         if let Some(seed) = slot.and_then(|slot| slot.0.as_mut())

@@ -21,7 +21,7 @@ pub(super) struct Trickle {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
     pub(super) sends: bool,
-    /// Whether the message's last interval has ended.
+    /// Whether this was the message's last interval.
     pub(super) is_last: bool,
 }
 

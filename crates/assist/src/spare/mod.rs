@@ -20,9 +20,9 @@
 //!   retransmissions whatever the window, because they may probe the window. If the node has
 //!   already acknowledged the data, it forwards one byte, which requests the acknowledgment again.
 //!   It drops data beyond a gap, because the node has no room for them.
-//! - The stored bytes are the unacknowledged ones, at most the announced window. If they are lost,
-//!   because other connections needed the room or because their end behaved unexpectedly, they are
-//!   lost as on a link: the peer retransmits them.
+//! - The stored bytes are the unacknowledged ones, at most the announced window. The border router
+//!   drops them if other connections need the room, or if an end of the connection behaves
+//!   unexpectedly. This is like a loss on a link: the peer retransmits them.
 //! - Only data with a good checksum is cut or joined. A changed field updates the checksum (RFC
 //!   1624).
 //! - A closed window and its probes are forwarded unchanged.
@@ -205,7 +205,7 @@ impl<M: Kind> Spare<M> {
         Some((Side::Mesh, len))
     }
 
-    /// Returns the counters.
+    /// Returns the counters, which begin at 0 with [`Spare::new`].
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
@@ -312,7 +312,8 @@ impl<M: Kind> Spare<M> {
         if read.len == 0 {
             return whole;
         }
-        // The segment may end at the previous split. The node then needs that acknowledgment.
+        // The segment may end at the previous split. Then the node needs the acknowledgment of this
+        // position, which would otherwise be dropped.
         let slot = self.slot(flow)?;
         slot.split = None;
         let is_alone = slot.host_ack == Some(read.seq);

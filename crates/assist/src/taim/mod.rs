@@ -20,8 +20,8 @@
 //! - The order of leaving depends on the total of a flow: its smoothed throughput, and its bytes in
 //!   this period. A slow flow therefore overtakes a fast one only until it has caught up, instead
 //!   of for the rest of the period.
-//! - A flow is a connection: its two directions share one queue and one throughput, the new bytes
-//!   of both, by the highest sequence numbers seen.
+//! - A flow is a connection: its two directions share one queue and one throughput. The throughput
+//!   counts the new bytes of both directions, by the highest sequence numbers seen.
 //! - Round-trip times are the sum of those to both ends, each from the arrival of a segment here
 //!   until the arrival of its answer. They include the waiting time here, as the round-trip times
 //!   that the ends measure do. An answer is an acknowledgment, or a new byte after an
@@ -308,7 +308,7 @@ impl<M: Kind, H: 'static> Taim<M, H> {
         self.flows.counts()
     }
 
-    /// Returns the counters.
+    /// Returns the counters, which begin at 0 with [`Taim::new`].
     pub fn counters(&self) -> &Counters {
         &self.counters
     }

@@ -55,8 +55,8 @@ pub enum Policy {
 
 /// A limit on a flow's lead over the mean flow, which needs no knowledge of the network: a packet
 /// with new data leaves at once unless its flow is in the lead. The mean flow's progress is a
-/// virtual time, as in processor sharing: a byte of any flow advances it by a byte divided by the
-/// number of active flows, and by `gain` of that. A flow is in the lead if it has sent `slack`
+/// virtual time, as in processor sharing. Each byte of any flow advances this time by 1 + `gain`
+/// bytes, divided by the number of active flows. A flow is in the lead if it has sent `slack`
 /// segments more than the mean flow. Its packets then wait until the mean flow has caught up, at
 /// most for `max_hold`. A flow that has sent less can make up for at most `slack` segments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

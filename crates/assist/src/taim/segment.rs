@@ -71,7 +71,8 @@ pub(super) enum Foreign {
     Malformed,
 }
 
-/// Parses the beginning of a packet, by the length in its IPv6 header; its end may be missing.
+/// Parses the beginning of a packet. The lengths come from the IPv6 header, so the end of the
+/// packet may be missing.
 pub(super) fn read(packet: &[u8]) -> Result<(Ends, From, Segment), Foreign> {
     let (header, rest) = match Ipv6Header::parse_partial(packet) {
         Ok(read) => read,

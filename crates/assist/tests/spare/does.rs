@@ -1,4 +1,4 @@
-//! Tests what the border router does to packets, packet by packet.
+//! Tests the effect of the border router on packets, packet by packet.
 
 use std::slice::from_ref;
 

@@ -45,7 +45,7 @@ struct Net {
     to_border: VecDeque<Tcp>,
     /// The end of the data forwarded to the node.
     passed: u32,
-    /// Fates of the next packets, in order: see [`Net::fate`].
+    /// Outcomes of the next packets, in order: see [`Net::fate`].
     trouble: Vec<u8>,
     turn: usize,
 }
@@ -58,7 +58,7 @@ impl Net {
         }
     }
 
-    /// Returns the next packet's fate: 0: lost; 1: duplicated; otherwise delivered once.
+    /// Returns the next packet's outcome: 0: lost; 1: duplicated; otherwise delivered once.
     fn fate(&mut self) -> u8 {
         self.turn += 1;
         self.trouble.get(self.turn - 1).copied().unwrap_or(9)

@@ -59,7 +59,7 @@ impl Tcp {
     }
 }
 
-/// A connection between a node of the mesh, `.0`, and host 200.
+/// A connection between a node of the mesh and the host, whose address ends with 200.
 #[derive(Clone, Copy)]
 pub struct Conn {
     pub node: (u8, u16),

@@ -327,8 +327,8 @@ impl Endpoint {
         may_be && encode(packet).len() > self.config.initial_response
     }
 
-    /// Returns a response with an Echo value, in place of the response for an unverified peer. RFC
-    /// 9175 §2.3: the peer repeats its request with this value.
+    /// Returns a response with an Echo value, in place of the response for an unverified peer.
+    /// RFC 9175 §2.3: the peer repeats its request with this value.
     fn challenge(&mut self, now: Instant, asked: &Asked) -> Packet {
         self.counters.challenges += 1;
         let mut packet = Response::new(ResponseType::Unauthorized).packet();

@@ -21,7 +21,7 @@ fn give(multicast: &mut impl Assist, from: Option<Side>, packet: &[u8]) -> Outco
     )
 }
 
-/// Returns the first packet of the assistant, polled at the times that it names.
+/// Polls the assistant at the time that it has requested, and returns its packet.
 fn first_sent(multicast: &mut impl Assist) -> Option<Vec<u8>> {
     let mut out = vec![0; 1_280];
     let wake = multicast.poll_at()?;
@@ -40,7 +40,7 @@ fn packets_of_the_node_and_of_its_host_enter_the_mesh() {
         let message = first_sent(&mut border).unwrap();
         assert_eq!(header_of(&message).src, NODE);
         assert_eq!(message[56..], packet[8..]);
-        // A member behind it gets the packet inside the message, and forwards the message.
+        // A member in the mesh gets the packet inside the message, and forwards the message.
         let mut node = member(2);
         let delivered = give(&mut node, Some(Side::Link), &message);
         assert_eq!(delivered, Ok(Some(48)));
@@ -83,7 +83,8 @@ fn the_node_joins_and_leaves_groups() {
     assert!(multicast.is_member(&GROUP));
 }
 
-/// The assistant leaves packets to one node alone. A node without room gets the message later.
+/// The assistant does not change unicast packets. If the node has no room, the message is sent
+/// later.
 #[test]
 fn other_packets_pass_and_messages_wait_for_room() {
     let mut multicast = border(1);
