@@ -13,7 +13,7 @@ use crate::scenario::units::Measure;
 #[rustfmt::skip]
 pub(super) const KEYS: &[Key] = &[
     key("nodes.*.kind", Choice(&["redpoll", "module", "openthread", "external", "attacker"]), Default("redpoll"), None,
-        "Implementation of the node. `redpoll`: simulated by this program. `external`: runs elsewhere, in an emulator or on a board, with its radio simulated here ([emulated](emulated.md)). `module`: third-party firmware loaded from a file ([modules](modules.md)); `openthread`: a node of OpenThread ([firmware](firmware.md#openthread)). These two kinds need a program built with the feature `modules`, and modules with the interface `cooja` need `mac.addresses = \"extended\"`. `attacker`: a radio without a protocol stack, which sends the attacks over the air that a viewer of the live view starts."),
+        "Implementation of the node. `redpoll`: simulated by this program. `external`: runs elsewhere, in an emulator or on a board, with its radio simulated here ([emulated](emulated.md)). `module`: third-party firmware loaded from a file ([modules](modules.md)); `openthread`: a node of OpenThread ([firmware](firmware.md#openthread)). These two kinds need a program built with the feature `modules`, and modules with the interface `cooja` need `mac.addresses = \"extended\"`. `attacker`: a radio without a protocol stack. It sends attacks over the air, which a viewer of the live view starts."),
     key("nodes.*.module", Text, Required, MODULE,
         "File of the node's firmware, a shared object with the interface that `interface` names. A relative path starts at the folder of the scenario's file."),
     key("nodes.*.interface", Choice(&["cooja", "redpoll"]), Default("cooja"), MODULE,
