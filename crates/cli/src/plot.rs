@@ -17,8 +17,8 @@ use crate::{FAILED, USAGE};
 ///
 /// Reads the files of `redpoll run` with --result DIR, --series FILE or --json FILE, and plots
 /// everything that they contain. Each picture is written as an SVG and a PNG (300 dpi), at the
-/// width of a paper's column. Letters are outlines, and colour-blind people can distinguish the
-/// colours.
+/// width of a paper's column. Letters are stored as outlines, and colour-blind people can
+/// distinguish the colours.
 ///
 /// For the file of a sweep, or a folder with several results (one per seed), it plots means over
 /// the seeds with 95 % confidence intervals. The horizontal axis of a sweep has the values of a

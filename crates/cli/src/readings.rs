@@ -117,9 +117,10 @@ struct Cost {
 pub fn run(json: Option<&Path>) -> ExitCode {
     let mut table = format!(
         "A sleepy leaf sends a reading of {READING} bytes every 10 minutes. Frames and bytes on \
-         the air are summed\nover all hops and include acknowledgements; the charge is that of the \
-         leaf's radio and processor,\nwithout cryptography; ms is the time until the reading is acknowledged. Means of {READINGS} \
-         readings,\nwithout the first.\n"
+         the air are summed\nover all hops and include acknowledgements; mC is the charge of the \
+         leaf's radio and processor,\nwithout cryptography; wakes is how often the leaf wakes up to \
+         send; ms is the time until the\nreading is acknowledged. Means of {READINGS} readings \
+         after the first; wakes includes the first.\n"
     );
     let mut lines = Vec::new();
     for hops in [1, 3] {

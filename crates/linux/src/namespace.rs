@@ -15,7 +15,7 @@ use crate::tun::{self, Tun, TunConfig};
 #[derive(Debug, thiserror::Error)]
 pub enum NamespaceError {
     /// The kernel or its policy allows this user no namespace.
-    #[error("this kernel does not allow this user a user namespace: {step}: {source}")]
+    #[error("this kernel does not allow this user to create a user namespace: {step}: {source}")]
     Refused {
         step: &'static str,
         source: io::Error,

@@ -19,11 +19,11 @@ use crate::output;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum LogLevel {
     Error,
-    /// Lost notices and packets, a vanished interface or radio
+    /// Lost reports and packets, a vanished interface or radio
     Warn,
     /// Start, end, reload, an interface or radio that appears
     Info,
-    /// Details, such as each change between waiting and passing
+    /// Details, such as each change between holding packets and forwarding them at once
     Debug,
 }
 

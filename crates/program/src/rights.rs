@@ -104,7 +104,7 @@ impl Rights {
     pub fn give_up(&self, keeps: &[Keep], sandbox: &Sandbox) -> Result<Vec<String>, Failure> {
         let failed =
             |what: &str, error: std::io::Error| (FAILED, format!("cannot {what}: {error}"));
-        give_up(self.account.as_ref(), keeps).map_err(|error| failed("give rights up", error))?;
+        give_up(self.account.as_ref(), keeps).map_err(|error| failed("drop privileges", error))?;
         let mut lines = Vec::new();
         // A program that keeps `Keep::Kill` has root's rights in any case.
         if self.stays_root && !keeps.contains(&Keep::Kill) {

@@ -124,7 +124,7 @@ type Property = (&'static str, fn(&mut Bench<'_>) -> Finding);
 
 const PROPERTIES: [Property; 26] = [
     (
-        "a timer ends at its time, and not earlier",
+        "a timer expires at its time, and not earlier",
         resting::time_comes,
     ),
     (

@@ -85,7 +85,8 @@ impl Events {
         if pushed_out > 0 {
             warn!(
                 packets = pushed_out,
-                "the queue overflowed: packets left before their turn"
+                "the limit of held packets was reached: packets were forwarded before their turn; \
+                 --packets sets this limit"
             );
         }
         if overflows != self.overflows {

@@ -152,7 +152,7 @@ impl Snapshot {
         let gauges = [
             (
                 "delay_seconds",
-                "Shortest time between two forwarded packets while packets are held: delaytime, which TAiM adapts once a minute.",
+                "Shortest time between two forwarded packets while packets are held. The TAiM paper calls it delaytime; it is adapted after each measuring period.",
                 self.delay_ns as f64 / 1e9,
             ),
             (

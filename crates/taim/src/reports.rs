@@ -43,7 +43,7 @@ impl Reports {
             Ok(()) => {
                 if self.lost > 0 {
                     let name = &self.name;
-                    info!(lost = self.lost, "{name}: reports are written again");
+                    info!(lost = self.lost, "{name}: reports can be written again");
                 }
                 self.lost = 0;
                 true

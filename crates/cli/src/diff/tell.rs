@@ -129,8 +129,8 @@ fn sought(
 /// Returns a text with the time by which `b` begins later than `a`.
 fn apart(a: &Record, b: &Record) -> String {
     match (a.at_us, b.at_us) {
-        (Some(a), Some(b)) if b >= a => format!(", {} µs later", b - a),
-        (Some(a), Some(b)) => format!(", {} µs earlier", a - b),
+        (Some(a), Some(b)) if b >= a => format!(" and begins {} µs later", b - a),
+        (Some(a), Some(b)) => format!(" and begins {} µs earlier", a - b),
         _ => String::new(),
     }
 }
@@ -145,7 +145,7 @@ fn what(firsts: [Option<&Record>; 2], reading: &Reading) -> String {
         return format!(
             "only the time differs: in B the frame begins{}. The sender drew a different backoff, \
              was busy for a different time, or got the packet at a different time",
-            apart(a, b).replace(',', "")
+            apart(a, b).replace(" and begins", "")
         );
     }
     let headers = [a, b].map(|record| FrameHeader::parse(mpdu(record)));
@@ -167,7 +167,10 @@ fn what(firsts: [Option<&Record>; 2], reading: &Reading) -> String {
     let time = if a.at_us == b.at_us {
         String::new()
     } else {
-        format!("; in B the frame begins{}", apart(a, b).replace(',', ""))
+        format!(
+            "; in B the frame begins{}",
+            apart(a, b).replace(" and begins", "")
+        )
     };
     let [one, other] = [a, b].map(|record| line(record, reading));
     match words(&one, &other) {

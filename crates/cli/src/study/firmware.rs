@@ -40,7 +40,8 @@ impl Firmware {
                 Some(_) => {
                     let name = study.name;
                     let line = format!(
-                        "--module: the study {name} runs no firmware; allowed: the study thread"
+                        "--module: the study {name} runs no firmware; allowed: only with the \
+                         study `thread`"
                     );
                     Err((USAGE, line))
                 }

@@ -18,8 +18,8 @@ pub(super) fn advertiser(
         return Ok(None);
     };
     if way != join::Way::Tun {
-        let line = "--advertise: the interface is in another network namespace than the mesh; run \
-            the program as root";
+        let line = "--advertise needs a TUN interface in the same network namespace as the \
+            advertised link; run the program as root";
         return Err(failed(line));
     }
     let mut seed = [0; 8];

@@ -21,14 +21,15 @@ use redpoll_program::rights::RightsArgs;
 /// everything it created.
 ///
 /// When the mesh is up, the program drops its capabilities and restricts itself to the files it
-/// still needs. As root it becomes the --user. From then on it cannot start programs.
+/// still needs. If root starts it with --user, it becomes that user. From then on it cannot start
+/// programs, except the program of a --radio URL with forkpty.
 ///
 /// A COMMAND runs next to the mesh, as the --user if one is given. When it ends, the mesh ends
 /// with its exit code. Its environment contains REDPOLL_JOINED (tun, namespace or forward),
 /// REDPOLL_HOST (this computer's address) and REDPOLL_FORWARDS.
 ///
-/// Exit code: 0 after Ctrl-C, 1 when the mesh cannot be connected or a file cannot be written, 2
-/// when the scenario or an option cannot be used.
+/// Exit code: 0 after Ctrl-C, 1 when the mesh cannot be connected, a file cannot be written or the
+/// oracle found a violation, 2 when the scenario or an option cannot be used.
 #[derive(Debug, Args)]
 pub struct UpArgs {
     #[command(flatten)]

@@ -36,7 +36,7 @@ pub struct WhyArgs {
     pub simulate: bool,
 
     /// Write a page to this file, with the links, the segments of each slowed connection over time
-    /// with the causes marked, the remedies, and the same traffic simulated with each remedy
+    /// with the causes marked, the remedies, and similar traffic simulated with each remedy
     /// (--simulate). The page is one HTML file without external resources; - is standard output,
     /// in place of the text
     #[arg(long, value_name = "FILE")]

@@ -157,7 +157,10 @@ pub fn logs() {
     service.hears("warning: the interface vanished interface=rpw44");
     let bytes: u64 = network.upload(Duration::from_secs(2), 1).iter().sum();
     assert!(bytes > 0);
-    service.hears("warning: the queue overflowed: packets left before their turn packets=");
+    service.hears(
+        "warning: the limit of held packets was reached: packets were forwarded before their turn; \
+         --packets sets this limit packets=",
+    );
     // The log level `warn` leaves out less severe events.
     service.reload(&format!("{text}log_level = \"warn\"\n"));
     until("it is not quiet", || {

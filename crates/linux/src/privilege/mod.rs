@@ -92,7 +92,7 @@ fn refuse_threads() -> io::Result<()> {
     match threads.count() {
         0 | 1 => Ok(()),
         count => Err(io::Error::other(format!(
-            "the process has {count} threads, but can give up its rights only while it has one"
+            "the process has {count} threads, but can drop its privileges only while it has one thread"
         ))),
     }
 }

@@ -43,9 +43,9 @@ pub enum RulesCommand {
 
 /// Add the firewall rules that send the TCP packets of an interface to the queue.
 ///
-/// Adds one rule for each direction, with nft or ip6tables as this system uses, in the table
-/// mangle (with nft: in a separate table with the priority of mangle), so that the firewall
-/// still decides about every packet. The rules let all packets pass while no program reads the
+/// Adds one rule for each direction, with the program that this system uses (nft or ip6tables). The
+/// rules are in the table mangle (with nft: in a separate table with the priority of mangle), so
+/// that the firewall still decides about every packet. The rules let all packets pass while no program reads the
 /// queue. Either all rules are added or none. If such a rule exists already, the command does
 /// not add it again. The rules last until the computer restarts; a service can run this command
 /// before the daemon.
@@ -81,12 +81,12 @@ pub struct UninstallArgs {
 
 /// Check that the firewall rules send packets to the queue without endangering the firewall.
 ///
-/// Finds rules for the queue whose packets skip later rules that drop packets (such as an NFQUEUE
-/// rule in the table filter), rules that block all packets while no program reads the queue,
-/// directions of the interface without a rule, and a queue that no program reads.
+/// Finds rules for the queue, such as an NFQUEUE rule in the table filter, whose packets skip later
+/// rules that drop packets. Also finds rules that block all packets while no program reads the
+/// queue, directions of the interface without a rule, and a queue that no program reads.
 ///
-/// Exit code: 0 when all is well, 1 when something is dangerous or missing, 2 when an option
-/// cannot be used or the user may not read the rules.
+/// Exit code: 0 when nothing is dangerous or missing, 1 when something is, 2 when an option cannot
+/// be used or the user may not read the rules.
 #[derive(Debug, Args)]
 pub struct CheckArgs {
     #[command(flatten)]

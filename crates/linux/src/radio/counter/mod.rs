@@ -67,7 +67,7 @@ impl Keeper {
                 security.on_counter_stored(counter);
                 let failing = self.failing.take()?;
                 Some(format!(
-                    "the frame counter was stored again, after {} failed attempts in {} s",
+                    "the frame counter can be stored again, after {} failed attempts in {} s",
                     failing.attempts,
                     now.since(failing.since).as_micros() / 1_000_000,
                 ))
