@@ -1,5 +1,5 @@
-//! Redpoll's discrete-event simulator: whole nodes, from TCP to the radio, in
-//! virtual time as fast as possible, or in real time.
+//! Redpoll's discrete-event simulator: whole nodes, from TCP to the radio, in virtual time as fast
+//! as possible, or in real time.
 //!
 //! ```
 //! use redpoll_base::Instant;
@@ -39,9 +39,9 @@
 //! | routes | `topology` |
 //! | applications | `traffic`; with futures: [`tasks`] |
 //!
-//! The same scenario and seed give the same run on every machine: time is in
-//! whole microseconds, every purpose has its own random numbers, mathematics
-//! goes through `libm`, and nothing iterates over a hash map.
+//! The same scenario and seed give the same run on every machine: time is in whole microseconds,
+//! every purpose has its own random numbers, mathematical functions are those of `libm`, and no
+//! result depends on the order of a hash map.
 #![forbid(unsafe_code)]
 
 mod air;

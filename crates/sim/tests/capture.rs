@@ -26,8 +26,8 @@ fn capture_with(scenario: &str, overrides: &[(String, String)], ms: u64) -> Path
     path
 }
 
-/// Returns tshark's output for a capture, a line for each frame, without options that describe the
-/// content; `None` without tshark.
+/// Returns tshark's output for a capture, a line for each frame; `None` without tshark. Without
+/// further `args`, tshark knows neither the prefix of context 0 nor any key.
 fn tshark(path: &Path, args: &[&str]) -> Option<String> {
     let output = Command::new("tshark")
         .args(["-r", path.to_str().unwrap(), "-n"])

@@ -72,8 +72,8 @@ fn four_flows(set: &[(&str, &str)]) -> f64 {
     sum * sum / (report.flows.len() as f64 * squares)
 }
 
-/// Checks leaves of three to five hops through the same relays. With plain random early detection,
-/// a flow's share depends on its round trip.
+/// Checks that the flows of leaves three to five hops away, through the same relays, get equal
+/// goodput. With plain random early detection, a flow's share depends on its round-trip time.
 #[test]
 fn marks_by_shares_make_flows_of_different_length_equal() {
     let plain = [("lowpan.red_fair", "false"), ("lowpan.red_pause", "0 ms")];

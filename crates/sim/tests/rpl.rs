@@ -36,8 +36,8 @@ fn lost(world: &World, root: usize) -> Vec<usize> {
 
 /// Checks that a mesh under load keeps its routes: 300 nodes each send a reading every 5 s from a
 /// cold start. Collisions then make good links look bad. If nodes changed parents for this reason,
-/// the DAOs of their sub-DODAGs would cause more collisions. Single seeds
-/// differ by up to 4 points, so the test adds the packets of several seeds.
+/// the DAOs of their sub-DODAGs would cause more collisions. Single seeds differ by up to 4 points,
+/// so the test adds the packets of several seeds.
 #[test]
 fn a_mesh_under_load_keeps_its_routes() {
     for (mode, seeds) in [("storing", 1..=2), ("non-storing", 1..=3)] {
@@ -259,8 +259,8 @@ fn a_mesh_forms_over_contikimac() {
     }
 }
 
-/// 30 nodes in a grid around their border router, each with a connection to the host that carries a
-/// reading every two seconds.
+/// 30 nodes in a grid, with the border router in a corner. Every router has a connection to the
+/// host, which carries a reading every five seconds.
 const THIRTY: &[(&str, &str)] = &[
     ("medium.transmission_range", "60 m"),
     ("medium.interference_range", "60 m"),
@@ -280,7 +280,7 @@ const THIRTY: &[(&str, &str)] = &[
     ("apps.reading.reading", "40 B"),
     ("apps.reading.interval", "5 s"),
     ("apps.reading.start", "60 s"),
-    // A temporary outage does not end a connection.
+    // The queue holds all readings of an outage.
     ("apps.reading.queue", "1000"),
 ];
 

@@ -12,7 +12,8 @@ fn run(text: &str, seed: u64) -> Report {
     report
 }
 
-/// Runs transfers in both directions between the host and two nodes, one and three hops away.
+/// Runs transfers in both directions between the host and two nodes, one and three hops away, with
+/// three seeds. Returns the report of the last seed.
 fn both_ways(node: &str, host: &str, more: &str) -> Report {
     let text = format!(
         r#"

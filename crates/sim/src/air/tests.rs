@@ -147,7 +147,8 @@ fn overhearing_nodes_get_every_frame() {
     assert_eq!(bench.overheard, [1, 2, 0], "destroyed");
 }
 
-/// Checks that a CC2420 with address decoding drops damaged frames and frames for other nodes.
+/// Checks that [`Overhears::Own`], as on a CC2420 with address decoding, reports neither damaged
+/// frames nor frames for other nodes.
 #[test]
 fn a_filter_drops_frames_for_other_nodes() {
     let mut bench = Bench::new(&DISK, 3, Model::Ideal, 3, &[], |config| {

@@ -45,8 +45,8 @@ impl Measured {
     }
 
     /// Returns the node with the best links in both directions at the beginning of the run: the
-    /// greatest sum of `both_ways` over its neighbours. If several nodes have this sum,
-    /// it is the first one.
+    /// greatest sum of `both_ways` over its neighbours. If several nodes have this sum, returns the
+    /// first of them.
     pub fn best_connected(&self) -> usize {
         let mut sums = vec![0.0; self.k7.nodes.len()];
         for link in &self.k7.links {

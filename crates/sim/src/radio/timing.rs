@@ -81,8 +81,8 @@ mod tests {
         assert_eq!(air_time(3).as_micros(), 352);
     }
 
-    /// IEEE 802.15.4-2015 §9.4: ten bytes are a security control, a frame counter, a
-    /// key index and a MIC of 32 bits.
+    /// IEEE 802.15.4-2015 §9.4: ten bytes are a security control, a frame counter, a key index and
+    /// a MIC of 32 bits.
     #[test]
     fn link_security_takes_time_but_not_in_acknowledgments() {
         let chip = Chip::new(&Config {

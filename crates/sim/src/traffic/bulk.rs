@@ -128,9 +128,8 @@ pub(super) const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 const READ_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Accepts connections and reads from each as fast as possible, or as many bytes per second as the
-/// scenario says. The scenario's own senders may be silent
-/// without limit. Other peers from outside are reset after [`IDLE_TIMEOUT`], or when there is no
-/// room for another connection.
+/// scenario says. The scenario's own senders may be silent without limit. Other peers are reset
+/// after [`IDLE_TIMEOUT`] without data, or when there is no room for another connection.
 pub(super) struct Sink {
     peers: Peers,
     sessions: Sessions<Upload>,

@@ -400,7 +400,7 @@ fn long_seeds_are_exact() {
     }
 }
 
-/// Checks that a host which sends to thirty nodes has a connection for each.
+/// Checks that a node which sends to eight nodes has a connection for each, and two spare ones.
 #[test]
 fn a_place_has_connections_for_its_flows_in_both_directions() {
     let mut text = "duration = \"60 s\"\n[topology]\nkind = \"line\"\nnodes = 9\n\
