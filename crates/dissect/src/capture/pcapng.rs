@@ -106,7 +106,7 @@ impl Reader {
         let len = self.order().long(&len, 0).unwrap_or(0);
         if len < 28 || !len.is_multiple_of(4) {
             return Err(Failure::Format(format!(
-                "a section header of {len} B; allowed: multiples of 4 from 28"
+                "a section header of {len} B; allowed: multiples of 4 B from 28 B"
             )));
         }
         self.interfaces.clear();
@@ -129,7 +129,7 @@ impl Reader {
             if len < 12 || !len.is_multiple_of(4) {
                 return Err(Failure::Format(format!(
                     "a block of type 0x{kind:08x} with a length of {len} B; allowed: multiples \
-                     of 4 from 12"
+                     of 4 B from 12 B"
                 )));
             }
             let body = len - 12;
@@ -222,7 +222,10 @@ impl Reader {
     ) -> Result<Record, Failure> {
         let fixed = if kind == block::SIMPLE { 4 } else { 20 };
         if len < fixed {
-            return Err(Failure::Format(format!("a packet block of {} B", len + 12)));
+            return Err(Failure::Format(format!(
+                "a packet block of {} B, which is too short for its fixed fields",
+                len + 12
+            )));
         }
         let order = self.order();
         let head = self.input.bytes(fixed as usize)?;

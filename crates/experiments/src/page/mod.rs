@@ -106,7 +106,7 @@ impl Page<'_> {
     }
 
     fn head(&self, page: &mut String) {
-        let title = format!("{}, run again", self.study.name);
+        let title = format!("Results of the study {}", self.study.name);
         // A study without a paper has only the project's own targets.
         let ((held, all), what) = match self.held(Purpose::Reproduces) {
             (_, 0) => (self.held(Purpose::Promises), "promises"),

@@ -1,4 +1,4 @@
-"""Published studies, run again."""
+"""Repetitions of published studies."""
 
 from __future__ import annotations
 

@@ -206,7 +206,7 @@ fn parameter(name: &str, value: &toml::Value) -> Result<Parameter, String> {
                     ..
                 } => range(&free)?,
                 _ => {
-                    let got = "got neither only `values` nor both `from` and `to`";
+                    let got = "got a list and a range, an incomplete range, or neither";
                     return Err(format!("{got}; {allowed}"));
                 }
             };
