@@ -111,7 +111,7 @@ impl Status {
         match self {
             Status::Met => "met",
             Status::Partly => "partly",
-            Status::Not => "not, with reason",
+            Status::Not => "not met",
             Status::Later => "later",
             Status::OtherLayer => "other layer",
         }

@@ -82,8 +82,8 @@ impl Process {
                 _ => {
                     self.end();
                     return Err(
-                        "has overwritten memory of the simulator in the process that they share; \
-                                check its pointers with -fsanitize=address"
+                        "has overwritten memory of the simulator in the node's process; check the \
+                                firmware's pointers with -fsanitize=address"
                             .to_owned(),
                     );
                 }

@@ -150,7 +150,10 @@ impl Runner {
 
     fn end(&mut self) -> Result<(), String> {
         if let Some(waiting) = &self.waiting {
-            return Err(format!("the call of line {} still waits", waiting.line));
+            return Err(format!(
+                "the call of line {} still waits at the end of the script",
+                waiting.line
+            ));
         }
         match self.sockets.next_packet() {
             Some(packet) => Err(format!("not expected: {}", self.describe(&packet))),

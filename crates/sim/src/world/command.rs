@@ -100,7 +100,7 @@ pub enum Refusal {
     NoAttack(String),
     #[error("{0} is the attacker; attack another node")]
     IsAttacker(String),
-    #[error("{0} has no free connection for the transfer")]
+    #[error("{0} has no free connection of Redpoll's TCP for the transfer")]
     NoRoom(String),
     /// A thousand interferers or transfers exist already.
     #[error("a run can have at most 1,000 interferers and 1,000 transfers; this would be one more")]

@@ -43,7 +43,7 @@ pub(super) fn check(values: &Values<'_>, scenario: &Scenario) -> Result<(), Scen
             return Err(values.error(&path("kind"), problem));
         }
         if scenario.mac.security_bytes > 0 || scenario.security.is_some() {
-            let problem = "got external, but security.level protects frames, and the node gets no key; allowed: external without security.level";
+            let problem = "got external, but security.level or mac.security_bytes is set, and the node gets no key; allowed: external without these keys";
             return Err(values.error(&path("kind"), problem));
         }
         if scenario.mac.duty.is_some() {

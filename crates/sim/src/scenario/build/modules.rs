@@ -31,8 +31,8 @@ pub(super) fn check_links(values: &Values<'_>, scenario: &Scenario) -> Result<()
             None => Ok(()),
             Some(node) => {
                 let problem = format!(
-                    "got short, but {} is a module, which uses extended addresses; allowed: \
-                     extended",
+                    "got short, but {} runs firmware for Cooja, which uses extended addresses; \
+                     allowed: extended",
                     node.name
                 );
                 Err(values.error(KEY, problem))
@@ -92,7 +92,7 @@ pub(super) fn check_use(values: &Values<'_>, scenario: &Scenario) -> Result<(), 
     match scenario.nodes.iter().find(|node| is_disturbed(node)) {
         None => Ok(()),
         Some(node) => {
-            let problem = "got module, but a fault restarts it or steps its clock; allowed: node-restart and clock-step of nodes of the kind redpoll";
+            let problem = "got module or openthread, but a fault restarts the node or steps its clock; allowed: node-restart and clock-step of nodes of the kind redpoll";
             Err(values.error(&format!("nodes.{}.kind", node.name), problem))
         }
     }

@@ -69,8 +69,8 @@ pub(super) fn check(values: &Values<'_>, scenario: &Scenario) -> Result<(), Scen
         }
         if scenario.security.is_some() && node.module.is_some() {
             let problem = format!(
-                "got {}, but {} is a module without link security; allowed: none, or no nodes of \
-                 the kind module",
+                "got {}, but {} runs the firmware of another stack, which ignores security.level; \
+                 allowed: none, or no nodes of the kinds module and openthread",
                 values.text("security.level"),
                 node.name
             );
