@@ -115,7 +115,8 @@ fn try_run(args: &CompareArgs) -> Result<(), Failure> {
     print(&text).map_err(standard)
 }
 
-/// Returns a line that warns of a comparison of two scenarios; otherwise nothing.
+/// Returns a line with a warning if the two sides ran different scenarios, and otherwise an empty
+/// text.
 fn warning(a: &Side, b: &Side) -> String {
     let ([(a, _)], [(b, _)]) = (a.cases.as_slice(), b.cases.as_slice()) else {
         return String::new();

@@ -26,7 +26,7 @@ use crate::FAILED;
 use crate::output::{self, fail};
 
 const READING: usize = 82;
-/// Number of readings after the first; the output is their mean.
+/// Number of readings after the first; the output has means over these readings.
 const READINGS: u64 = 20;
 const INTERVAL: Duration = Duration::from_secs(600);
 const PORT: u16 = 5_684;

@@ -186,7 +186,8 @@ fn up(args: &UpArgs) -> Result<u8, Failure> {
     session.companion = spawned(args, &environment, &rights)?;
     let has_companion = session.companion.is_some();
     give_up(&rights, has_companion, lines.sandbox())?;
-    // Start the server's thread after the rights were given up, so that it has no more rights.
+    // Start the server's thread after the rights were given up, because a thread keeps the rights
+    // that it starts with.
     let desk = server.map(|server| server.start(session.mesh.world(), Mode::Up));
     session.desk = desk.transpose().map_err(failed)?;
     if args.tui {

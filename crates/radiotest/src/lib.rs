@@ -63,7 +63,7 @@ pub enum Outcome {
 /// A property and its outcome.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Check {
-    /// The property.
+    /// Name of the property.
     pub name: &'static str,
     /// Outcome of the check.
     pub outcome: Outcome,

@@ -17,8 +17,9 @@ const SAME_FRAME_US: u64 = 30_000_000;
 /// Longest time from the end of a frame to its acknowledgement: macAckWaitDuration, doubled to
 /// allow for the sniffer's clock error.
 const ACK_WITHIN_US: u64 = 2 * timing::ACK_WAIT_US;
-/// If a frame begins later than this after another signal, its sender assessed the channel during
-/// the signal and did not hear it. The time is two assessments and two turnarounds.
+/// If a frame begins more than this time after the start of another signal, the frame's sender
+/// assessed the channel during the signal and did not hear the signal. The time is two assessments
+/// and two turnarounds.
 const HEARD_AFTER_US: u64 = 2 * (timing::CCA_US + timing::TURNAROUND_US);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

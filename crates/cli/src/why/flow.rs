@@ -145,7 +145,7 @@ pub struct Flows {
     flows: Vec<Flow>,
     /// Number of connections left out, because the table has `FLOWS_MAX` pairs of ends.
     pub beyond: u64,
-    /// Number of further connections whose segments are recorded.
+    /// Number of connections yet to come whose segments will be recorded.
     records: usize,
 }
 

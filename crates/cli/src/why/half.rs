@@ -50,7 +50,7 @@ struct Lost {
     last: Place,
     /// Microseconds from the start of the first attempt to the end of the last attempt.
     air_us: u64,
-    /// The frame of a hidden node with which the last attempt collided, if at least half of the
+    /// The last frame of a hidden node with which an attempt collided, if at least half of the
     /// attempts collided with such frames.
     hidden: Option<Place>,
 }

@@ -36,7 +36,8 @@ impl RoundTrips {
     }
 
     /// Adds the round trips of another connection between the same ends, for the median. The
-    /// timeout of the later connection is used if it has enough samples.
+    /// timeout of the later connection is used if that connection has [`SAMPLES_MIN`] samples, or
+    /// at least as many as the earlier ones.
     pub fn join(&mut self, later: RoundTrips) {
         let room = KEPT_MAX.saturating_sub(self.kept.len());
         self.kept.extend(later.kept.into_iter().take(room));

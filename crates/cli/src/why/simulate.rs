@@ -103,8 +103,9 @@ impl Traffic {
             set("tcp.send_buffer", format!("{flight} B")),
             set("tcp.receive_buffer", format!("{window} B")),
         ];
-        // A receiver acknowledges each attempt, even if the sender misses the acknowledgement.
-        // Attempts disturbed by other frames do not count: the simulation has such collisions too.
+        // A receiver acknowledges each attempt that arrives, even if the sender misses the
+        // acknowledgement. Attempts disturbed by other frames do not count: the simulation has such
+        // collisions too.
         let tried = flow.attempts.saturating_sub(flow.disturbed).max(1);
         let arrives = (flow.acked as f64 / tried as f64).min(1.0);
         let lost_at_the_edge = ((1.0 - arrives) / FELT).clamp(0.0, 0.95);

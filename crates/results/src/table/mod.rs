@@ -31,7 +31,6 @@ pub enum CellType {
     Text,
 }
 
-/// A column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
     pub name: String,

@@ -163,8 +163,8 @@ impl Control {
     }
 
     /// Calls the application, which may send: after an acknowledgment, after received data
-    /// (`has_new`), or on a tick without outstanding data. Only then can the application open the
-    /// `window` again.
+    /// (`has_new`), or on a tick without outstanding data. The `window` opens again only here and
+    /// at a retransmission.
     fn run<B: Bytes>(&mut self, now: Instant, body: &Body<B>, window: u16, has_new: bool) {
         if self.restarts(body, window) || has_new {
             self.due |= ACK;
