@@ -1,10 +1,11 @@
 //! The packets that pass between host and mesh (ingress filtering, RFC 2827, RFC 3704).
 //!
-//! A packet leaves the mesh only with a source inside the mesh's prefix, and enters it only with a
-//! source outside. So a node cannot pretend to be this computer, a loopback or IPv4-mapped address,
-//! or a host outside the mesh, and such a host cannot pretend to be a node. Sources that no router
-//! may forward (RFC 6890, RFC 4291 §2.5) are refused whatever the prefix is. Packets whose source
-//! is the border router's own address are dropped by its node before they reach the gate.
+//! A packet leaves the mesh only with a source inside the mesh's prefix, and enters the mesh only
+//! with a source outside the prefix or with the host's own address. So a node cannot pretend to be
+//! this computer, a loopback or IPv4-mapped address, or a host outside the mesh, and such a host
+//! cannot pretend to be a node. Sources that no router may forward (RFC 6890, RFC 4291 §2.5) are
+//! refused whatever the prefix is. Packets whose source is the border router's own address are
+//! dropped by its node before they reach the gate.
 
 use redpoll_base::{Addr, Instant};
 use redpoll_stack::{DropReason, Node, Profile};

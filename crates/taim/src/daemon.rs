@@ -213,8 +213,8 @@ impl Daemon {
     }
 
     /// Adapts the limit of the kernel's queue, which also counts the packets held here. The limit
-    /// exceeds the number of held packets by `--margin`: if this program is stopped or hangs, the
-    /// queue soon overflows, and packets pass.
+    /// exceeds the number of held packets by about `--margin`: if this program is stopped or hangs,
+    /// the queue soon overflows, and packets pass.
     fn keep_limit(&mut self) {
         let held = self.taim.waiting_packets().next_multiple_of(LIMIT_STEP);
         let wanted = held.saturating_add(self.settings.margin);
