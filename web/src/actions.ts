@@ -55,7 +55,7 @@ export class Actions {
       const those = attacks.filter((attack) => attack[2] === side);
       return those.length === 0 ? null : h("optgroup", { label }, ...those.map(([name, what]) => h("option", { value: name, title: what }, name)));
     };
-    fill(this.attack, group("host", "from beyond the border router"), group("air", `over the air, from ${attackers.join(" and ")}`));
+    fill(this.attack, group("host", "from the host beyond the border router"), group("air", `over the air, from ${attackers.join(" and ")}`));
     this.attackRow.hidden = this.attackWhat.hidden = attacks.length === 0;
     this.explain();
     this.truce.hidden = true;

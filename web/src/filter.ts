@@ -9,7 +9,7 @@ export type Matcher = (frame: Frame) => boolean;
 
 export function nameOf(store: Store, node: number): string {
   if (node === -1) return "all";
-  if (node === -2) return "nobody";
+  if (node === -2) return "none";
   return store.nodes[node]?.name ?? String(node);
 }
 
