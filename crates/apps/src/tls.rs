@@ -34,7 +34,8 @@ pub struct Psk<'k> {
     pub identity: &'k [u8],
 }
 
-/// Returns the time for checking certificates, in seconds since 1970 (UTC), if it is known.
+/// A function that returns the time for checking certificates, in seconds since 1970 (UTC), if the
+/// time is known.
 pub type Clock = fn() -> Option<u64>;
 
 /// Sends `reading`, and waits until the server's answer has filled `answer`, unless `answer` is

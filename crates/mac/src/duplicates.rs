@@ -54,7 +54,7 @@ impl Duplicates {
 
     /// Records a frame with an acknowledgment request; returns whether it is a copy of the previous
     /// one, received less than `timeout` ago. A copy does not extend the time: a neighbour that
-    /// always sends the same content passes once per `timeout`.
+    /// always sends the same frame, with the same sequence number, is accepted once per `timeout`.
     pub(crate) fn on_frame(
         &mut self,
         now: Instant,

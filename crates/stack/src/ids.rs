@@ -68,7 +68,7 @@ pub enum NodeEvent {
     UdpReadable(UdpId),
     /// A router refuses this node's address, because another node has registered it (RFC 6775 §4.1,
     /// status 1). The node has no other address and tries again later. The operator must change the
-    /// address of one of them.
+    /// address of one of the two nodes.
     AddressInUse,
     /// An echo reply arrived (RFC 4443 §4.2).
     EchoReply {

@@ -7,8 +7,8 @@ use redpoll_wire::ipv6::Ipv6Header;
 /// The IPv6 packet size that 6LoWPAN must carry (RFC 4944 §4), and the largest that a node sends.
 pub(crate) const LINK_MTU: usize = 1280;
 
-/// A packet in a slot of 6LoWPAN, with its header parsed. The function that takes it forwards it or
-/// releases the slot.
+/// A packet in a slot of 6LoWPAN, with its header parsed. The function that takes a packet forwards
+/// it or releases its slot.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packet {
     pub(crate) slot: SlotId,

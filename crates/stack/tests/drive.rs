@@ -57,7 +57,8 @@ impl Script {
         node.drive(self, &mut Context::from_waker(Waker::noop()), until)
     }
 
-    /// Drives the node through this event; returns the operations that it starts before.
+    /// Drives the node through this event; returns the operations that the node starts before the
+    /// event.
     fn through(&mut self, node: &mut TestNode, event: RadioEvent) -> Vec<RadioWork> {
         self.events.push_back(event);
         assert_eq!(self.drive(node, None), Poll::Ready(()));

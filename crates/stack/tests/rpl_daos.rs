@@ -102,7 +102,7 @@ fn a_change_of_parent_does_not_shorten_dao_intervals() {
     assert!((6..=25).contains(&came), "{came}");
 }
 
-/// In non-storing mode the root can answer a node only when it knows the nodes between. A node
+/// In non-storing mode the root can answer a node only when it knows the nodes between them. A node
 /// therefore waits before its first DAO: with DAGRank 25, up to 25 * 25 / 8 DelayDAOs.
 #[test]
 fn the_first_dao_waits_for_the_nodes_nearer_to_the_root() {

@@ -252,7 +252,8 @@ fn reaches_child(lone: &mut Lone, from: Option<u16>, to: u16) -> bool {
 
 /// RFC 6550 §6.4.3: an acknowledged No-Path ends the route at once, at a root and at a router. No
 /// packet of the host, the parent or another neighbour goes to the child afterwards. A No-Path with
-/// an older Path Sequence or of another neighbour changes nothing, nor do other targets of the DAO.
+/// an older Path Sequence, or from another neighbour, changes nothing. Other targets in the same
+/// DAO make no difference.
 #[test]
 fn an_acknowledged_no_path_ends_the_route_at_once() {
     const OTHER: u16 = 8;

@@ -6,9 +6,9 @@
 //! of this node (the *fragmenting endpoint*), [`Incoming`] ones (the *reassembling endpoint*), and
 //! [`SwitchedPath`]s of forwarded datagrams. Without a free entry, a datagram of this node leaves
 //! in plain fragments, an incoming one is refused, and one to forward is reassembled. An incoming
-//! datagram keeps its slot until it is complete, aborted or timed out, because its sender may wait.
-//! Only if slots are needed, a stalled datagram is discarded, preferably one with only a first
-//! fragment, which can be forged from any address.
+//! datagram keeps its slot until it is complete, aborted or timed out, because its sender may still
+//! be waiting for an acknowledgment. Only if slots are needed, a stalled datagram is discarded,
+//! preferably one with only a first fragment, which can be forged from any address.
 //!
 //! Not implemented: splitting a fragment after the MTU has shrunk (§6.2), other next hops for a
 //! first fragment (§6.3), diverse paths (§6.4).
@@ -265,7 +265,8 @@ impl<M: Memory> Recovery<M> {
         tag
     }
 
-    /// Returns a datagram of this node that has a frame to send, and of which none is being sent.
+    /// Returns a datagram of this node that has a frame to send, while none of its frames is being
+    /// sent.
     pub(crate) fn ready(&self) -> Option<u8> {
         self.find(|sender| matches!(sender.phase, Phase::Ready | Phase::Aborting))
     }

@@ -11,8 +11,8 @@ use redpoll_tcp::{Endpoint, FreezeError, State};
 use super::{Clock, Key, Net, Node, Profile, Side, Watch, endpoint};
 use crate::Errno;
 
-/// A TCP connection. Dropping it closes the connection; written data still arrives. A reference
-/// also reads and writes, so two tasks may share the stream, one per direction.
+/// A TCP connection. Dropping it closes the connection; written data still arrives. A reference to
+/// it also reads and writes, so two tasks may share the stream, one per direction.
 pub struct TcpStream<'n, P: Profile, C: Clock, T: AsMut<[Watch]>> {
     pub(super) net: &'n Net<P, C, T>,
     pub(super) id: ConnId,

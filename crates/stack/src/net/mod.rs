@@ -84,7 +84,7 @@ impl<P: Profile> Net<P> {
     }
 
     /// Checks the addresses of a packet from outside to a group. A packet of this node to a group
-    /// beyond the link may return from a neighbour; `Net::assist` recognises it.
+    /// beyond the link may return from a neighbour; the assistant recognises such a packet.
     pub(crate) fn admit_to_group(&self, packet: &Packet) -> Result<(), DropReason> {
         let Ipv6Header { src, dst, .. } = &packet.header;
         if addr::is_link_scoped_multicast(dst) {

@@ -54,7 +54,8 @@ pub trait StreamTransport: Transport {
     /// See [`Streams::live`].
     fn live(&self) -> usize;
 
-    /// Returns whether a packet of a peer is about to arrive, so that a sleepy node polls often.
+    /// Returns whether the transport expects a packet of a peer soon, so that a sleepy node polls
+    /// often.
     fn expects(&self) -> bool;
 
     /// See [`Streams::stats`].

@@ -47,7 +47,7 @@ pub(crate) enum Passage {
     On,
     /// The neighbour that has sent the packet and has a wrong route.
     Back,
-    /// The parent: the packet was returned to this node, which returns it to its parent.
+    /// This node's parent, because a child returned the packet and this node has no other route.
     Up(Address),
 }
 

@@ -53,7 +53,7 @@ pub(super) struct Daos {
     pending: Option<Pending>,
     /// The time of the next DAO with the address of this node.
     refresh_at: Option<Instant>,
-    /// The former parent, which has to hear that no target is reachable through it.
+    /// No-Paths that tell the former parent that no target is reachable through this node any more.
     pub(super) no_path: Option<NoPath>,
     pub(super) written: Written,
 }
