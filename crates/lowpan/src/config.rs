@@ -13,8 +13,9 @@ pub struct LowpanConfig {
     /// Longest time of a reassembly, with or without progress. More than 60 s counts as 60 s, the
     /// limit of RFC 4944 §5.3. Default 10 s.
     pub reassembly_limit: Duration,
-    /// Time without progress after which a new datagram may replace a reassembly if no slot is
-    /// free. Default 250 ms: some tens of frame times.
+    /// Time without progress after which a new datagram of another source may replace a reassembly
+    /// if no slot is free. A new datagram of the same source may replace it at once. Default 250
+    /// ms: some tens of frame times.
     pub eviction_stall: Duration,
     /// Time for which the tags of finished datagrams are stored, to recognise late copies of their
     /// fragments. Default 5 s.

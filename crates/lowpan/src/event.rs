@@ -97,13 +97,14 @@ pub enum DropReason {
     Unsupported,
     /// The datagram is longer than a slot, or a fragment is longer than a frame to its next hop.
     TooLarge,
-    /// No slot is free.
+    /// No slot is free, or no record for a datagram in recoverable fragments.
     NoSlot,
     /// A fragment contradicts a previous one; the whole datagram is dropped.
     Overlap,
     /// A copy of a received fragment, or a fragment of a complete datagram.
     Duplicate,
-    /// A fragment of a datagram that was given up.
+    /// A fragment of a datagram that was given up. Also a recoverable fragment or an acknowledgment
+    /// (RFC 8931) of an unknown datagram.
     Orphan,
     /// A fragment to forward, but the previous one is missing; the rest of its datagram is dropped.
     FragmentGap,

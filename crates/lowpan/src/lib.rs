@@ -19,7 +19,8 @@
 //!
 //! Datagrams for nodes that sleep wait in a separate queue ([`Lowpan::queue_indirect`]) until their
 //! node requests them, and then leave first. A relay reassembles the datagrams that it forwards,
-//! unless it has memory for [`Lowpan::forward_fragments`] or [`Lowpan::recover_fragments`].
+//! unless it has memory for [`Lowpan::forward_fragments`]. To forward recoverable fragments, it
+//! also needs memory for [`Lowpan::recover_fragments`].
 //!
 //! The MAC drops repeated frames of unfragmented packets, by their sequence numbers.
 #![no_std]

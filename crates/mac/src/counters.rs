@@ -33,7 +33,7 @@ pub struct MacCounters {
 
     /// Acknowledgments of this node's frames.
     pub acks_received: u32,
-    /// Imm-ACKs sent by the MAC itself (a radio with `auto_ack` counts its own).
+    /// Imm-ACKs sent by the MAC itself; 0 with `auto_ack`, because the radio then sends them.
     pub acks_sent: u32,
     /// Imm-ACKs not sent because the radio was not free in time.
     pub acks_late: u32,

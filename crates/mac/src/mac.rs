@@ -53,7 +53,7 @@ enum Progress {
     },
     /// The frame must be loaded before the first attempt.
     Load,
-    /// In a backoff; the radio listens.
+    /// The frame waits for a backoff, an announced frame of a neighbour, or the cycle.
     Backoff {
         until: Instant,
     },
@@ -63,7 +63,7 @@ enum Progress {
     AckWait {
         until: Instant,
     },
-    /// In the random delay before an attempt; the radio listens, or sleeps and has lost the frame.
+    /// In the delay before a retry. If `asleep`, the radio sleeps and has lost the frame.
     RetryDelay {
         until: Instant,
         asleep: bool,

@@ -345,7 +345,7 @@ impl<A: Access> Mac<A> {
 
     /// Handles an overheard frame; most radios do not deliver frames for other nodes. An access
     /// method that hears a strobe for another node can yield to its sender. Returns the payload of
-    /// a data frame for another node, unless the frame is secured.
+    /// a data frame whose destination is not this node's address, unless the frame is secured.
     pub fn on_overheard<'f>(&mut self, now: Instant, frame: &'f [u8]) -> Option<&'f [u8]> {
         let (header, payload) = FrameHeader::parse(frame).ok()?;
         if header.frame_type != FrameType::Data || header.dst == self.config.address() {

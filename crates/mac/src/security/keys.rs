@@ -74,7 +74,7 @@ impl core::error::Error for KeyError {}
 
 #[derive(Clone, Debug)]
 pub(super) struct Keys {
-    /// The first key is in use.
+    /// The accepted keys, including the key in use.
     keys: [Option<Key>; KEYS_MAX],
     in_use: Key,
 }
