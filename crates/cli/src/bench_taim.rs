@@ -54,13 +54,13 @@ pub fn run(json: Option<&Path>) -> ExitCode {
             unit: "%",
         },
         Figure {
-            name: "delay after a packet's due time, p99, dedicated core",
+            name: "delay after a packet's due time, p99, dedicated core (modelled)",
             asked: "<= 1000",
             measured: p99,
             unit: "us",
         },
         Figure {
-            name: "longest delay after a packet's due time, dedicated core",
+            name: "longest delay after a packet's due time, dedicated core (modelled)",
             asked: "",
             measured: longest,
             unit: "us",
@@ -84,7 +84,7 @@ pub fn run(json: Option<&Path>) -> ExitCode {
             unit: "KiB",
         },
         Figure {
-            name: "throughput of honest flows during 1,000,000 forged flows, share of that without",
+            name: "throughput of honest flows with 1,000,000 forged flows, relative to that without",
             asked: ">= 90",
             measured: 100.0 * flooded as f64 / alone as f64,
             unit: "%",

@@ -478,23 +478,23 @@ fn many_flows() {
     };
     tell(&[
         ("concurrent flows", Must::AtLeast(5_000.0), held, ""),
-        ("packets a second that were there", Must::Be, rate, ""),
+        ("packets per second", Must::Be, rate, ""),
         // A core carries 20,000 packets per second if each packet takes less than 50 µs.
         (
-            "processor time a packet, kernel included",
+            "processor time per packet, including the kernel",
             Must::AtMost(50.0),
             each,
             "us",
         ),
-        ("late, 99th percentile", late_must, late, "us"),
         (
-            "memory in all",
-            Must::AtMost(32_768.0),
-            memory as f64,
-            "KiB",
+            "delay after the due time, 99th percentile",
+            late_must,
+            late,
+            "us",
         ),
+        ("total memory", Must::AtMost(32_768.0), memory as f64, "KiB"),
         (
-            "memory in all, for each flow that has a place",
+            "total memory per place in the table of flows",
             each_must,
             of_a_flow,
             "B",

@@ -169,7 +169,7 @@ impl Radio {
                 let rcp = stick.rcp.counters();
                 format!(
                     "{} frames sent, {} received; radio set up {} times, {} unexpected resets, {} \
-                     reset notices in all, {} unanswered commands, {} late answers, {} invalid \
+                     reset notices in total, {} unanswered commands, {} late answers, {} invalid \
                      messages, {} frames or messages with a wrong checksum, {} messages \
                      discarded because the radio reads too slowly, {} warnings suppressed",
                     rcp.sent,

@@ -152,7 +152,12 @@ pub(super) fn troubles(text: &mut String, report: &Report, scenario: &Scenario) 
     for line in ended.iter().take(TROUBLES) {
         let _ = writeln!(text, "{line}");
     }
-    more(text, ended.len(), TROUBLES, "flows without deliveries");
+    more(
+        text,
+        ended.len(),
+        TROUBLES,
+        "flows that delivered nothing or stopped",
+    );
 }
 
 pub(super) fn readings(text: &mut String, flows: &[FlowFigures]) {
