@@ -271,7 +271,7 @@ impl Reach {
         false
     }
 
-    /// Records an attempt, unless the same attempt was reported before.
+    /// Records an attempt, unless it is one of the last that were reported, or too many wait.
     fn report(&mut self, node: Ipv6Addr, to: Destination) {
         if self.reported.contains(&(node, to)) || self.attempts.len() >= REPORTS_MAX {
             return;

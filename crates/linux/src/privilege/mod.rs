@@ -27,9 +27,10 @@ pub enum Keep {
 }
 
 /// Becomes the account, if there is one, and drops all capabilities that the thread has, except
-/// `keeps`. The inheritable, ambient and bounding sets become empty. No program that it starts can
-/// gain a right (`no_new_privs`). Open files and interfaces stay open. Fails if another thread
-/// exists, because that thread would keep its capabilities.
+/// `keeps`. The inheritable and ambient sets become empty, and so does the bounding set if the
+/// thread has CAP_SETPCAP. No program that it starts can gain a right (`no_new_privs`). Open files
+/// and interfaces stay open. Fails if another thread exists, because that thread would keep its
+/// capabilities.
 pub fn give_up(account: Option<&Account>, keeps: &[Keep]) -> io::Result<()> {
     refuse_threads()?;
     let permitted = caps::read(None, CapSet::Permitted).map_err(io::Error::other)?;

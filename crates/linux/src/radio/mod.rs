@@ -155,7 +155,8 @@ impl Radio {
         }
     }
 
-    /// Returns the descriptor that wakes [`Radio::turn`]; `None` if the serial line is closed.
+    /// Returns the descriptor that wakes [`Radio::turn`]; `None` while the co-processor's line is
+    /// closed.
     pub fn fd(&self) -> Option<BorrowedFd<'_>> {
         match &self.kind {
             Link::Spinel(stick) => stick.line.as_ref().map(AsFd::as_fd),

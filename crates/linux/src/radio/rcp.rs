@@ -2,9 +2,9 @@
 //! order of requests, and the handling of answers. Without I/O: bytes go in and out, and the
 //! time is an argument.
 //!
-//! The set-up is a sequence of requests. Any later failure (a reset, a late, missing or invalid
-//! answer) ends the current transmission, is reported as [`Event::Trouble`], and leads to
-//! another set-up.
+//! The set-up is a sequence of requests. After it, a reset of the radio or a missing report of a
+//! transmission's outcome ends the transmission, is reported as [`Event::Trouble`], and leads to
+//! another set-up. Late and invalid messages are only counted.
 
 mod frames;
 mod set_up;

@@ -50,7 +50,7 @@ pub enum Command {
     // To the host.
     Is = 6,
     Inserted = 7,
-    /// To the host: an entry was removed from a list.
+    /// An entry was removed from a list.
     Removed = 8,
 }
 
