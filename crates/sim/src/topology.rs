@@ -1,17 +1,19 @@
 //! Paths of least cost over the medium's links.
 //!
-//! Every node has a default route towards a root (the border router, if there is one) and a host
-//! route to each node behind it, so that all pairs of nodes can communicate. If an app's two ends
-//! have a shorter path than along the tree, the nodes on that path get host routes for both ends.
+//! Every node has a default route towards a root: the border router, if there is one. It also has a
+//! host route to each node behind it, so that all pairs of nodes can communicate. If an app's two
+//! ends have a shorter path than along the tree, the nodes on that path get host routes for both
+//! ends.
 //!
-//! Among neighbours with an equal distance to the root, a node prefers the best link, then the
-//! neighbour with the least traffic around it by the choices of farther nodes, and then the lowest
-//! index. A mesh whose relays share the load has a higher capacity than one in which a single relay
-//! carries all. The same scenario always has the same routes.
+//! Among neighbours with an equal distance to the root, a node prefers the best link. Among equal
+//! links it prefers the neighbour with the least traffic around it, as the nodes farther from the
+//! root have chosen their next hops, and then the lowest index. A mesh whose relays share the load
+//! has a higher capacity than one in which a single relay carries all. The same scenario always has
+//! the same routes.
 //!
-//! If these rules need more than `HOST_ROUTES_MAX` host routes, as in a line of ten thousand nodes,
-//! there are only host routes to the ends of apps' flows, along the paths of these flows. The
-//! unused routes would take gigabytes and minutes.
+//! These rules may need more than `HOST_ROUTES_MAX` host routes, for example in a line of ten
+//! thousand nodes. Host routes then lead only to the ends of apps' flows, along the paths of these
+//! flows. The omitted routes would take gigabytes of memory and minutes of time.
 
 mod graph;
 

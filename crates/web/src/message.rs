@@ -55,7 +55,7 @@ pub struct Hello {
     #[serde(default)]
     pub messages: Vec<String>,
     /// Name, description and side (`host` or `air`) of each attack that a viewer can start; empty
-    /// except in a simulation.
+    /// in a recording and for a mesh in real time.
     #[serde(default)]
     pub attacks: Vec<[String; 3]>,
     /// Type and receiving node of each app on the host, if the app sends on its own initiative to

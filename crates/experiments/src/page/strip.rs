@@ -7,7 +7,7 @@ use super::colours::Look;
 
 const WIDTH: f64 = 240.0;
 const HEIGHT: f64 = 46.0;
-/// y coordinate of the first sample in pixels, and distance between the samples.
+/// y coordinate of the first sample in pixels.
 const ROW: f64 = 10.0;
 /// Left and right end of the axis, in pixels.
 const ENDS: (f64, f64) = (22.0, 222.0);

@@ -7,7 +7,7 @@
 //! - `message.rs`: events and orders as bytes.
 //!
 //! Separate processes keep the globals of nodes separate, and isolate crashes and hangs: the
-//! other nodes continue ([ADR 59](../../../docs/adr/0059-firmware-in-processes.md)).
+//! other nodes continue ([ADR 59](../../../../docs/adr/0059-firmware-in-processes.md)).
 
 mod firmware;
 mod host;

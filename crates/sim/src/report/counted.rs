@@ -103,7 +103,7 @@ figures! {
         /// Time between two departures of packets, at the end of the run.
         delay_ms: f64 = delay_ns as f64 / 1e6,
         periods,
-        /// Flows with traffic in both directions.
+        /// Flows whose ends have acknowledged data of each other.
         flows = it.confirmed,
         /// Packets that waited and have left.
         waited = it.released,
@@ -183,15 +183,16 @@ figures! {
         local_repairs: u32 = it.detached,
         /// Global repairs: new versions of the DODAG that the node joined, or that the root began.
         global_repairs: u32 = it.versions,
-        /// Detected loops: packets whose direction contradicted the ranks, packets that returned
-        /// from a removed route, and DAOs from the node's own parent.
+        /// Detected loops: packets whose direction contradicted the ranks, packets that a next hop
+        /// returned, and DAOs and upward packets from the node's own preferred parent.
         loops: u32 = it.rank_errors + it.returned + it.loops,
         trickle_resets: u32 = it.trickle_resets,
         /// DAOs that were abandoned or refused.
         daos_failed: u32 = it.daos_given_up + it.daos_refused,
         /// Targets and neighbours that did not fit into a table, and refused host registrations.
         refused: u32 = it.targets_refused + it.neighbours_refused + it.registrations_refused,
-        /// Messages that were implausible, of another DODAG, or outdated.
+        /// Messages that were implausible, of another DODAG, outdated, or of a DODAG version that
+        /// the node did not join.
         ignored: u32 = it.implausible + it.foreign + it.stale + it.versions_ignored,
     }
 }
@@ -226,7 +227,8 @@ figures! {
         repeated,
         restarted,
         acknowledgments,
-        /// Fragments of unknown datagrams.
+        /// Refusals of datagrams that were unknown, found no room, expired incomplete, or were
+        /// aborted by their sender.
         refused,
         /// Acknowledgments that did not arrive in time.
         timeouts,

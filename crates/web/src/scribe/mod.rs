@@ -160,7 +160,8 @@ impl Scribe {
         &self.contexts
     }
 
-    /// Returns whether a frame is a link retry: its sender has sent no other frame since.
+    /// Returns whether a frame is a link retry: it has the sequence number of its sender's previous
+    /// frame.
     fn is_again(&mut self, frame: &Frame, opened: Option<&Opened<'_>>) -> bool {
         if frame.kind == FrameClass::Ack {
             return false;

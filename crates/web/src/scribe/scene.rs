@@ -47,8 +47,8 @@ pub(super) fn hello(scenario: &Scenario, mode: Mode) -> Hello {
     }
 }
 
-/// Returns the attacks that a viewer can start: none in real time, when the host's packets come
-/// from the computer behind the border router.
+/// Returns the attacks that a viewer can start. There are none in a recording, and none in real
+/// time, when the host's packets come from the computer behind the border router.
 fn attacks(scenario: &Scenario, mode: Mode) -> Vec<[String; 3]> {
     if mode != Mode::Run {
         return Vec::new();

@@ -19,7 +19,7 @@ pub(super) struct Get {
     pub stays_open: bool,
     /// Whether the method is `GET` or `HEAD`.
     is_allowed: bool,
-    /// Whether the request is HTTP/1.0, which has no Host.
+    /// Whether the request is HTTP/1.0, which may omit Host.
     is_old: bool,
     hosts: u8,
     content_length: Option<u64>,

@@ -23,8 +23,9 @@ use crate::scenario::{ImageLeafSpec, ImageProtocol};
 
 pub(super) use source::source;
 
-/// Resource for the image on a CoAP server, and resource for announcements of leaves at the source.
+/// Resource of a leaf to which the source sends the blocks of the image.
 const IMAGE: &str = "image";
+/// Resource of the source to which leaves send their announcements.
 const UPDATE: &str = "update";
 
 trait ImageTransfer {

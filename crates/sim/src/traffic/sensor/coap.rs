@@ -18,8 +18,9 @@ pub(super) struct Coap {
     message_bytes: usize,
     in_blocks: bool,
     is_reliable: bool,
-    /// Time between non-confirmable messages, and before another attempt after a refusal.
+    /// Time between non-confirmable messages.
     spacing: Duration,
+    /// Time before another attempt after a refusal.
     reconnect: Duration,
     /// The message in progress. Its readings have left the queue, like those in TCP's send buffer.
     /// A body in blocks stays in the queue, because only one of its blocks is in memory.
