@@ -32,8 +32,9 @@ What is active and what conflicts:
   bound for a sender alone; where contenders count down their backoffs at the same time,
   the channel could carry more, up to the bound of `air`.
 - air: only the time of frames on the air counts, and a frame and its acknowledgment are
-  separate. Two conflict if they share a node or a sender disturbs the other's
-  receiver. No schedule of any MAC exceeds this bound with these segments and routes.
+  separate. Two transmissions conflict if they share a node, or if the sender of one
+  disturbs the receiver of the other. No schedule of any MAC exceeds this bound with these
+  segments and routes.
 
 --activity may be repeated; the default is exchange. --check compares the program with an
 exhaustive search over all bases on small meshes, in exact arithmetic, and with closed
@@ -275,7 +276,7 @@ def report(args):
         for kind, weights in (("equal", [Fraction(1)] * len(paths)), ("air-time", air_time)):
             shares[kind, activity] = bound_kbps(mesh, paths, weights, activity, args.delayed_ack)
     columns = [("run", goodputs), *((" ".join(key), values) for key, values in shares.items())]
-    print(f"{'kb/s':<22}{'least':>8}{'greatest':>10}{'together':>10}{'Jain':>8}")
+    print(f"{'kb/s':<22}{'least':>8}{'greatest':>10}{'total':>10}{'Jain':>8}")
     for head, values in columns:
         line = (min(values), max(values), sum(values), jain(values))
         print(f"{head:<22}{line[0]:8.3f}{line[1]:10.3f}{line[2]:10.3f}{line[3]:8.3f}")
