@@ -24,7 +24,10 @@ pub enum CriteriaError {
 
 #[derive(Debug, thiserror::Error)]
 pub enum ResultsError {
-    #[error("{0} is not a results file of a study; name another file or remove this one")]
+    #[error(
+        "{0} is not a results file of a study, sweep or search; name another file or remove this \
+         one"
+    )]
     Foreign(String),
     /// The results file has tables of another version.
     #[error(

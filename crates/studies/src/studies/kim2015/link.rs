@@ -21,7 +21,7 @@ fn greatest(all: &[f64]) -> f64 {
 pub fn figure_4a() -> Figure {
     let mut figure = Figure::new("4a", "Link ETX").x_label(LOAD).about(
         "Thirty nodes, five hops: transmissions of frames divided by the number of new frames, \
-         over all nodes together. The paper shows each node.",
+         over all nodes together. The paper shows the value of each node.",
     );
     let lines = Traffic::ALL.map(|traffic| line(&mut figure, LINK_ETX, traffic, link_etx));
     for (traffic, line) in Traffic::ALL.into_iter().zip(&lines) {

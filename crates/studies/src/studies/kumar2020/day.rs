@@ -227,10 +227,10 @@ pub fn table_7() -> Figure {
     let mut figure = Figure::new("table-7", "A day with interference")
         .x_label("protocol")
         .about(
-            "24 hours, 3-frame segments and messages, Wi-Fi from 9 to 18 o'clock. Its strength \
-             was chosen so that the unreliable protocol with batches loses about as many readings \
-             as in the paper; everything else is predicted. TCP and CoAP run at the same time, on \
-             adjacent nodes with the same first hops; the unreliable protocols run alone.",
+            "24 hours, 3-frame segments and messages, Wi-Fi from 9 to 18 o'clock. The activity of \
+             Wi-Fi was chosen so that the unreliable protocol with batches loses about as many \
+             readings as in the paper; everything else is predicted. TCP and CoAP run at the same \
+             time, on adjacent nodes with the same first hops; the unreliable protocols run alone.",
         );
     let [single, batch] = lost_behind_the_mesh(&mut figure);
     let [tcp, coap, _, unreliable] = PROTOCOLS.map(|it| {
