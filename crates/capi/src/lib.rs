@@ -18,9 +18,9 @@
 //! - `every.rs`: address, timers, events and end of every node;
 //! - `rpl.rs`: routing by RPL; `candidate.rs`: its memory for a neighbour;
 //! - `groups.rs`: the multicast groups of a node; `membership.rs`: calls to join and leave them;
-//! - `socket.rs`: calls of sockets, which return at once;
+//! - `socket.rs`: non-blocking calls of sockets;
 //! - `options.rs`: options of sockets, and the state of a connection;
-//! - `waiting.rs`: calls of sockets that wait, by means of a hook of the caller;
+//! - `waiting.rs`: blocking calls of sockets, which wait in a hook of the caller;
 //! - `tcp/`: TCP alone, without nodes and sockets;
 //! - `endpoint.rs`: one end of a connection; `measure.rs`: the state of a connection;
 //! - `error.rs`: checks of pointers, and the numbers and texts of errors.

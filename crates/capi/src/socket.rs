@@ -1,4 +1,4 @@
-//! Calls of sockets, which return at once.
+//! Non-blocking calls of sockets.
 
 use redpoll_base::{Addr, Duration};
 use redpoll_socket::Errno;

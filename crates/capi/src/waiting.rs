@@ -1,4 +1,4 @@
-//! Calls that wait, by means of a hook of the caller.
+//! Blocking calls of sockets, which wait in a hook of the caller.
 
 use core::ffi::c_void;
 

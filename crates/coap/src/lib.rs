@@ -9,11 +9,11 @@
 //!
 //! | I want to change | open |
 //! | --- | --- |
-//! | what a message may look like | `message.rs`, `options.rs` |
-//! | when a message is repeated | `reliable.rs`, `rto.rs`, `cocoa.rs` |
+//! | the format of messages | `message.rs`, `options.rs` |
+//! | the times of retransmissions | `reliable.rs`, `rto.rs`, `cocoa.rs` |
 //! | the limits of non-confirmable messages | `unconfirmed.rs` |
-//! | what counts as a duplicate | `seen.rs` |
-//! | how long an answer to an unverified peer may be | `echo.rs` |
+//! | the detection of duplicates | `seen.rs` |
+//! | the maximum length of an answer to an unverified peer | `echo.rs` |
 //! | blocks as a client | `transfer.rs` |
 //! | bodies with several blocks in transit | `quick/` |
 //! | blocks as a server | `assembly.rs`, `representations.rs` |

@@ -87,8 +87,8 @@ fn without_echo(datagram: &[u8]) -> Vec<u8> {
     packet.to_bytes().unwrap()
 }
 
-/// A client that does not implement the option gets the file, whatever block size it requests: in
-/// smaller blocks (RFC 7959 §2.4), each at most three times as long as its request.
+/// A client that does not implement the option gets the file in smaller blocks (RFC 7959 §2.4),
+/// whatever block size it requests. Each block is at most three times as long as its request.
 #[test]
 fn a_client_without_the_echo_option_gets_small_blocks() {
     for (early, block) in [false, true].into_iter().flat_map(|early| {

@@ -106,7 +106,7 @@ impl Services {
         }
     }
 
-    /// Returns the time at which the services want to be called.
+    /// Returns the time at which the services must be called; `None` if they have no timer.
     pub fn wakes_at(&self) -> Option<Instant> {
         self.session.deadline()
     }

@@ -45,8 +45,8 @@ pub(crate) struct Session {
     given: u32,
     /// Bytes that the peer has acknowledged.
     taken: u32,
-    /// Whether the service has closed the connection. The session keeps it, so that a peer that
-    /// does not accept the rest gives way to other clients.
+    /// Whether the service has closed the connection. The session still monitors the connection: if
+    /// the peer does not accept the remaining data, another client takes its place.
     is_closed: bool,
     /// End of the time in which new connections have the shorter grace.
     strict_until: Instant,
@@ -118,7 +118,7 @@ impl Session {
         }
     }
 
-    /// Records what the peer has acknowledged, and releases a connection that has ended.
+    /// Records the bytes that the peer has acknowledged, and releases a connection that has ended.
     fn settle(&mut self, now: Instant, node: &mut Device) {
         let Some(conn) = self.conn else { return };
         let Some(connection) = node.tcp_connection(conn) else {

@@ -350,7 +350,7 @@ fn negotiated_options_survive_a_freeze() {
     assert_eq!(two.here.user_timeout(), before);
 }
 
-/// Data wait behind a closed window. The peer opens the window, and its update is lost.
+/// Data wait behind a closed window. The peer opens the window, and the window update is lost.
 #[test]
 fn a_closed_window_is_probed_after_it() {
     let config = Config::default();

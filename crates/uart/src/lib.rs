@@ -7,7 +7,7 @@
 //! messages that they touch. The first byte of a message has [`VERSION`] in its upper four bits
 //! and its kind in the lower four. Numbers are little-endian, as in IEEE 802.15.4.
 //!
-//! | request | kind | behind the first byte |
+//! | request | kind | after the first byte |
 //! |---|---|---|
 //! | all of them | | number (2), time in microseconds (8), and then |
 //! | [`Begin`] | 0 | PAN (2), short address (2), extended address (8), abilities of the radio (1), prefix (16), parent's short address (2), secret (16), random numbers (16), first tag (2) |
@@ -15,7 +15,7 @@
 //! | frame | 2 | RSSI in dBm (1), LQI (1), 1 if the acknowledgement had the frame-pending bit (1), the frame without FCS |
 //! | done | 3 | 0 loaded, 1 channel busy, 2 sent, 3 acknowledged, 4 acknowledged with frame pending, 5 not acknowledged |
 //!
-//! | from the node | kind | behind the first byte |
+//! | from the node | kind | after the first byte |
 //! |---|---|---|
 //! | hello | 8 | nothing: the node has been switched on |
 //! | answer | 9 | number of the request (2), time of the next request (8; all ones: never), operations |

@@ -49,7 +49,8 @@ pub struct Begin {
 pub enum RequestEvent<'a> {
     /// The node must start, also if it runs already.
     Begin(Begin),
-    /// The time for which the node has asked.
+    /// The time has come at which the node requested to be called
+    /// ([`Answer::wakes_at`](crate::Answer::wakes_at)).
     Time,
     /// The radio has received a frame.
     Frame {

@@ -116,8 +116,8 @@ fn capture(frames: &[Vec<u8>]) -> Vec<u8> {
     file
 }
 
-/// Packets with every form of source, destination, traffic class, hop limit
-/// and port that compression knows.
+/// Packets with every form of source, destination, traffic class, hop limit and port that the
+/// compression distinguishes.
 fn packets() -> Vec<(Ipv6Header, UdpHeader)> {
     let node = |short| addr::from_prefix_and_short(&PREFIX, short);
     let far = addr::from_prefix_and_iid(&PREFIX, [1, 2, 3, 4, 5, 6, 7, 8]);

@@ -1,4 +1,4 @@
-//! The copies of forwarded segments: what the cache stores, retransmits and acknowledges.
+//! Storage, retransmission and acknowledgment of the copies of forwarded segments.
 
 use redpoll_base::{Duration, Instant, Memory as Kinds};
 use redpoll_wire::tcp::SeqNum;

@@ -27,8 +27,9 @@
 //!   connection. With several segments in flight the copy is therefore the oldest, for which the
 //!   receiver waits.
 //! - The next hop has a segment once it is heard forwarding the segment, whole or as the last
-//!   fragment. If it cannot be heard, because the radio is off or frames are behind
-//!   [security](Cache::on_heard), only an acknowledgment shows that it has the segment.
+//!   fragment. If the node cannot receive this frame, because the radio is off, or cannot read it,
+//!   because it is [secured](Cache::on_heard), only an acknowledgment shows that the next hop has
+//!   the segment.
 //!
 //! These rules keep the cache invisible to both ends (RFC 9293, 7323, 3168):
 //!

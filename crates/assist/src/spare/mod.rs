@@ -13,7 +13,7 @@
 //!   receiver acknowledges every second segment at once (RFC 5681 §4.2). The peer's answer to the
 //!   first half is not forwarded.
 //!
-//! These rules keep it invisible to both ends:
+//! These rules keep the border router invisible to both ends:
 //!
 //! - The border router sends no acknowledgment of its own, and changes no acknowledgment number.
 //! - It forwards bytes in order, as often as the peer transmits them. It forwards the peer's

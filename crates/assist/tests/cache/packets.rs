@@ -157,7 +157,7 @@ pub fn sent(cache: &mut Cache<Heap>, ms: u64) -> Vec<Vec<u8>> {
     all
 }
 
-/// Returns the time at which the cache wants to be called, in ms.
+/// Returns the time at which the cache must be called, in ms.
 pub fn due(cache: &Cache<Heap>) -> Option<u64> {
     cache.poll_at().map(|wake| wake.at.as_millis())
 }

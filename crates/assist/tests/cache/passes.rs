@@ -104,8 +104,8 @@ fn other_fields_of_a_forged_segment_are_not_repeated() {
     assert_eq!(sent(&mut cache, 2_000), [made]);
 }
 
-/// A reset that its receiver would not accept (RFC 9293 §3.10.7.4), and a SYN in the middle of
-/// a connection, do not end the connection, and do not validate a forged acknowledgment.
+/// A forged reset that its receiver would not accept (RFC 9293 §3.10.7.4), or a forged SYN within a
+/// connection, does not end the connection. It does not validate a forged acknowledgment either.
 #[test]
 fn a_forged_reset_or_request_does_not_end_a_flow() {
     for flags in [RST, SYN] {

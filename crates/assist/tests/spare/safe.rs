@@ -1,6 +1,6 @@
-//! Networks that lose and duplicate packets, and ends that send false numbers: every byte arrives
-//! as it was sent and in order, no byte is acknowledged that its receiver does not have, a node is
-//! sent no more than its window, and memory is limited.
+//! Networks that lose and duplicate packets, and ends that send false numbers. Every byte arrives
+//! as it was sent and in order, and no byte is acknowledged that its receiver does not have. A node
+//! is sent no more than its window, and memory is limited.
 
 use std::collections::VecDeque;
 

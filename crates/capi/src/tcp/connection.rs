@@ -292,7 +292,7 @@ pub unsafe extern "C" fn rp_tcp_abort(connection: *mut RpTcpConnection, now_us: 
     unsafe { end(connection, |open| open.abort(Instant::from_micros(now_us))) }
 }
 
-/// Ends a connection; one that still waits for a peer is over at once.
+/// Ends a connection. A connection that still waits for a peer ends at once.
 ///
 /// # Safety
 /// As [`Listed::find`].

@@ -274,7 +274,7 @@ unsafe fn output(host: &mut Host, now: Instant, out: &mut [u8]) -> Option<Sent> 
             return Some(Sent::without_connection(&it.header, it.src, it.dst, out));
         }
     }
-    // First the connections after the one that sent last, then the others.
+    // Polls first the connections after the one that sent last, and then the other connections.
     for is_later in [true, false] {
         // SAFETY: by this function's conditions.
         for (number, it) in (1u16..).zip(unsafe { host.connections.walk() }) {

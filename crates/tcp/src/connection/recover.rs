@@ -78,8 +78,9 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     /// Marks data as lost if this acknowledgment proves the loss. Returns the number of bytes.
     fn find_losses(&mut self, info: &AckInfo) -> u32 {
         if self.has_sack() {
-            // RFC 8985 §6.2, step 4: a D-SACK widens the reordering window. It does not after a
-            // timeout or a probe: lost ACKs suffice then to make a segment arrive twice.
+            // RFC 8985 §6.2, step 4: a D-SACK widens the reordering window. After a timeout or a
+            // probe it does not widen the window, because lost ACKs then suffice to make a segment
+            // arrive twice.
             let by_time = info.mode != Mode::Timeout && !self.tlp.is_repeat();
             if by_time && info.dsack.is_some() {
                 self.rack.on_dsack(self.snd.flight());

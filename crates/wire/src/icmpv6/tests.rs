@@ -256,8 +256,8 @@ fn a_context_longer_than_64_bits_needs_the_long_option() {
     ));
 }
 
-/// A host ignores what only routers process, and a host without neighbour discovery ignores all of
-/// its messages; both answer echo requests.
+/// A host ignores messages that only routers process. A host without neighbour discovery also
+/// ignores all messages of neighbour discovery. Both answer echo requests.
 #[test]
 fn hosts_read_fewer_messages_than_routers() {
     /// The results of a router, of a host, and of a host without neighbour discovery.

@@ -150,7 +150,7 @@ fn expand_extension(
     Ok(())
 }
 
-/// Returns the next-header number: `inline`, or the number that the next encoding means.
+/// Returns the next-header number: `inline`, or the number that the next encoding denotes.
 fn next_of(inline: Option<u8>, input: &Reader<'_>) -> Result<u8, Error> {
     match inline {
         Some(number) => Ok(number),
