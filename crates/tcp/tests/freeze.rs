@@ -328,7 +328,8 @@ fn ts_recent_expires_while_frozen() {
     }
 }
 
-/// RFC 5482: the timeout that the peer requested is not in the configuration.
+/// RFC 5482: the timeout that the peer requested is not in the configuration, so the frozen bytes
+/// contain it.
 #[cfg(feature = "more-options")]
 #[test]
 fn negotiated_options_survive_a_freeze() {
@@ -429,7 +430,8 @@ fn a_copy_from_which_the_peer_has_moved_on_is_reset_at_once() {
     }
 }
 
-/// After a segment of the peer, a challenge ACK (RFC 5961 §5.2) answers an invalid ACK again.
+/// Once a segment of the peer has arrived, a challenge ACK (RFC 5961 §5.2) answers an invalid ACK,
+/// as on a connection that was never frozen.
 #[test]
 fn after_a_received_segment_an_invalid_ack_is_challenged() {
     let config = Config::default();
@@ -439,7 +441,8 @@ fn after_a_received_segment_an_invalid_ack_is_challenged() {
     two.here.send(two.now, b"heard").unwrap();
     two.pass();
     assert_eq!(two.here.unacked(), 0);
-    // A copy sends more than the connection itself did, and the peer acknowledges it.
+    // A copy sends bytes that the connection itself has not sent, and the peer acknowledges these
+    // bytes.
     let before = two.freeze();
     let mut copy = thaw(two.now, &config, Duration::ZERO, &before, 1_848).unwrap();
     copy.send(two.now, b"a twin").unwrap();

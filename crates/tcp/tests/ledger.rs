@@ -305,7 +305,7 @@ fn the_final_ack_may_carry_a_fin() {
     recv!(t, seq 1, ack 5);
 }
 
-/// RFC 9293 §3.10.7.4, fourth step: a listener's half-open connection gives way to a new attempt. A
+/// RFC 9293 §3.10.7.4, fourth step: a SYN in the window ends a listener's half-open connection. A
 /// SYN outside the window is challenged (RFC 5961 §4.2).
 #[test]
 fn another_syn_ends_a_passive_half_open_connection() {

@@ -16,8 +16,8 @@ fn four_out(sack: bool) -> Host {
     t
 }
 
-/// RFC 3522 §3.2: the ACK of a retransmitted segment echoes the original. The spurious timeout is
-/// undone, and no further data are retransmitted.
+/// RFC 3522 §3.2: the ACK of a retransmitted segment echoes the timestamp of the original
+/// transmission. The spurious timeout is undone, and no further data are retransmitted.
 #[test]
 fn a_premature_timeout_is_taken_back() {
     let mut t = four_out(false);

@@ -152,7 +152,8 @@ fn a_table_longer_than_an_index_can_say() {
     }
 }
 
-/// RFC 4987 §3.5 and §3.6: the connection is the same, whether entry or cookie stored its state.
+/// RFC 4987 §3.5 and §3.6: the connection is the same, whether an entry or a cookie stored its
+/// state.
 #[test]
 fn a_connection_by_cookie_is_as_good_as_one_from_the_cache() {
     for (entries, by_cookie) in [(1, false), (0, true)] {

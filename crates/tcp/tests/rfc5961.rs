@@ -122,8 +122,8 @@ fn challenges_are_limited() {
     recv!(t, seq 1, ack 3);
 }
 
-/// RFC 5961 §7: ACKs answer old text and old FINs, because our acknowledgments may have been lost,
-/// at a limited rate.
+/// RFC 5961 §7: ACKs answer old text and old FINs at a limited rate, because our earlier
+/// acknowledgments may have been lost.
 #[test]
 fn answers_to_old_text_are_limited() {
     for flags in [Flags::ACK, FIN_ACK] {

@@ -115,8 +115,8 @@ fn the_handshake_times_the_first_probe() {
     assert_eq!(pto, 2 * 500);
 }
 
-/// RFC 8985 §7.2, for both roles, with and without timestamps: the handshake's round trip times the
-/// first probe.
+/// RFC 8985 §7.2, for both roles, with and without timestamps: the round trip of the handshake
+/// determines the time of the first probe.
 #[test]
 fn the_handshake_times_the_first_probe_of_either_end() {
     for (passive, timestamps) in [(false, false), (false, true), (true, false), (true, true)] {

@@ -143,9 +143,9 @@ const HOLES: u32 = if cfg!(feature = "large-windows") {
     4
 };
 
-/// Every other segment is lost, and the peer reports the other segments one by one. Reported data
-/// are not retransmitted, each hole is filled once, and no timeout is necessary. Data after the
-/// last hole that the scoreboard can store may be retransmitted once, and without RACK twice.
+/// Every second segment is lost, and the peer reports the remaining segments one by one. Reported
+/// data are not retransmitted, each hole is filled once, and no timeout is necessary. Data after
+/// the last hole that the scoreboard can store may be retransmitted once, and without RACK twice.
 #[test]
 fn data_known_to_have_arrived_is_not_retransmitted() {
     for (count, told) in [(8, 4), (16, 5), (16, 8), (30, 10), (36, 17)] {

@@ -8,8 +8,8 @@ use super::held::{Copied, Stage};
 use super::packet::Segment;
 use super::{Cache, Disposition, count};
 
-/// Length of the end of a segment that is compared with a received frame. The last frame of a
-/// fragmented segment has at least this many bytes of it.
+/// Number of bytes at the end of a segment that are compared with a received frame. The last frame
+/// of a fragmented segment contains at least this many bytes of the segment.
 const TAIL: usize = 8;
 const HEADER: usize = redpoll_wire::ipv6::Ipv6Header::LEN;
 
@@ -152,7 +152,8 @@ impl<M: Kinds> Cache<M> {
     }
 }
 
-/// Returns whether a frame is a subsequent fragment (RFC 4944 §5.3), the last if the end matches.
+/// Returns whether a frame is a subsequent fragment (RFC 4944 §5.3). It is the last fragment if its
+/// end also matches the end of the segment.
 fn is_last_fragment(passing: &[u8]) -> bool {
     matches!(passing, [dispatch, ..] if dispatch >> 3 == 0b11100)
 }

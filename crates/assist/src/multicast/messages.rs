@@ -59,7 +59,8 @@ impl<T: AsRef<[MessageSlot]> + AsMut<[MessageSlot]>, B: Bytes> Messages<T, B> {
         start..start.saturating_add(room)
     }
 
-    /// Counts a transmission of a message by a neighbour. Returns whether the message is here.
+    /// Counts a transmission of a message by a neighbour. Returns whether this node has stored the
+    /// message.
     pub(super) fn hear(&mut self, entry: usize, sequence: u8) -> bool {
         let all = self.slots.as_mut().iter_mut();
         let mut all = all.filter_map(|slot| slot.0.as_mut());

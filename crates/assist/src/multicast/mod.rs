@@ -123,7 +123,8 @@ pub struct Counters {
 pub enum Fate {
     /// The node is a member. The packet for it begins at this byte.
     Deliver(usize),
-    /// The packet ends here: it has been stored, is for groups of other nodes, or is a duplicate.
+    /// Nothing is delivered to this node: the packet has been stored for forwarding, is for groups
+    /// of other nodes, or is a duplicate.
     Keep,
     /// The packet is dropped. A counter of this reason has increased.
     Drop(Dropped),

@@ -265,7 +265,7 @@ where
         }
     }
 
-    /// Removes a flow from the index, and closes the gap for displaced flows.
+    /// Removes a flow from the index, and moves displaced entries into the gap.
     fn leave(&mut self, flow: u32) {
         let mask = self.mask();
         let Some(hash) = self.get(flow).map(|flow| flow.hash) else {

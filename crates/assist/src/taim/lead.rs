@@ -121,7 +121,8 @@ mod tests {
         let mut time = VirtualTime::START;
         time.on_counted(Instant::ZERO, 2);
         let [mut a, mut b] = [begin(&time); 2];
-        // From 100 bytes behind the mean to 100 bytes ahead, by 5 bytes per segment, and one more.
+        // The flow moves from 100 bytes behind the mean to 100 bytes ahead of it. Each segment of
+        // 10 bytes also advances the mean by 5 bytes. One more segment is sent at the limit.
         assert_eq!(serve(&mut time, &mut a), 41);
         assert_eq!(serve(&mut time, &mut b), 82);
         assert_eq!(serve(&mut time, &mut a), 82);

@@ -276,7 +276,8 @@ impl<M: Kind, H: 'static> Taim<M, H> {
         at.into_iter().flatten().min().map(Wake::exactly)
     }
 
-    /// Returns a waiting packet before its turn, of the flow that is next, to empty the queues.
+    /// Releases the first packet of the flow that is next, even before its time. The caller empties
+    /// the queues with this method.
     pub fn take(&mut self, now: Instant) -> Option<H> {
         let flow = self.schedule.first()?;
         self.release(now, flow, Duration::ZERO)

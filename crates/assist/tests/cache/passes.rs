@@ -3,7 +3,7 @@
 use crate::packets::{ACK, CWR, RST, SYN, Tcp, ack, cache, data, due, open, pass, sent};
 use redpoll_assist::cache::{Disposition, Params};
 
-/// Sends a segment that was acknowledged, and then the same segment with a change.
+/// Passes a segment and its acknowledgment to the cache, and then the same segment with a change.
 fn again(change: impl FnOnce(&mut Tcp)) -> Disposition {
     let mut cache = cache(Params::default(), 4, 4, 128);
     open(&mut cache);

@@ -162,7 +162,7 @@ fn dtc_forwards_acknowledgments_that_are_not_pure_duplicates() {
         );
         assert!(sent(&mut cache, T + 100).is_empty());
     }
-    // The receiver lacks only the copied segment, so the duplicate acknowledgment ends here.
+    // The receiver lacks only the copied segment, so the cache drops the duplicate acknowledgment.
     let mut cache = cache(Params::dtc(), 4, 4, 128);
     open(&mut cache);
     pass(&mut cache, T, &asks.packet());

@@ -265,8 +265,8 @@ proptest! {
         prop_assert_eq!((net.host.una, net.node.una), (net.host.nxt, net.node.nxt));
     }
 
-    /// Arbitrary fields in any order: only data that an end acknowledged are acknowledged, and
-    /// no more bytes leave than came.
+    /// Arbitrary fields in any order: only data that an end acknowledged are acknowledged, and at
+    /// most two pieces leave the border router for each byte and each segment that arrived.
     #[test]
     fn false_fields_acknowledge_no_undelivered_data(
         lies in prop::collection::vec(

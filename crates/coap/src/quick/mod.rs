@@ -22,8 +22,8 @@ pub const QUICK_BLOCKS_MAX: u32 = 4_096;
 pub struct QuickConfig {
     /// Bytes of a block.
     pub block: BlockSize,
-    /// MAX_PAYLOADS, at least 1: messages that are sent without hearing from the server. Default
-    /// 10.
+    /// MAX_PAYLOADS, at least 1: number of messages that are sent without a response of the server.
+    /// Default 10.
     pub max_payloads: u16,
     /// NON_TIMEOUT: the pause after MAX_PAYLOADS messages without a report from the server. Default
     /// 2 s.

@@ -86,8 +86,8 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     /// Applies a path MTU of `mtu` bytes. The caller must have verified the message (RFC 8201 §4;
     /// RFC 5927 §7) or know the MTU from another source. Does nothing without the feature
     /// `large-windows`. A lower MTU reduces the size of later segments. Outstanding segments that
-    /// are too large are retransmitted, without a reduction of the congestion window. Segments with
-    /// the link do not change.
+    /// are too large are retransmitted, without a reduction of the congestion window. Segments that
+    /// the link holds do not change.
     pub fn on_path_mtu(&mut self, now: Instant, mtu: u16) {
         if !pmtu::ON {
             return;

@@ -238,8 +238,8 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         if !seg.flags.rst() {
             return Continue(());
         }
-        // RFC 5961 §3.2: only a reset exactly at RCV.NXT is accepted. (The first step dropped those
-        // outside the window.)
+        // RFC 5961 §3.2: only a reset exactly at RCV.NXT is accepted. (The first step dropped
+        // resets outside the window.)
         if seg.seq != self.rcv.nxt {
             return if self.rcv.contains(seg.seq) {
                 self.challenge()

@@ -409,8 +409,8 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         if self.board.front_has_arrived() {
             self.board.forget_arrived();
         }
-        // RFC 8985 §6.3. All segments count as lost if their state is unknown without SACK, or if
-        // they were sent too long ago ([`Tick::REACH_MS`]) for a comparison of ticks.
+        // RFC 8985 §6.3. All segments count as lost if their state is unknown for lack of SACK, or
+        // if the last one was sent too long ago ([`Tick::REACH_MS`]) for a comparison of ticks.
         self.lose_first();
         let silent_ms = self.timers.now().wrapping_sub(self.last_sent);
         let by_time = self.has_rack() && self.has_sack() && silent_ms < Tick::REACH_MS;

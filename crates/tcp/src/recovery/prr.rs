@@ -96,7 +96,7 @@ mod tests {
     }
 
     /// RFC 9937 §8, the first example: the first of 20 segments is lost, and the window becomes
-    /// ten. Every other ACK permits one segment.
+    /// ten. Every second ACK permits one segment.
     #[test]
     fn one_for_two_while_above_the_threshold() {
         let mut prr = Prr::begin(20);

@@ -82,8 +82,8 @@ impl RecvWindow {
     }
 
     /// Returns whether to announce free space at once: if the window can grow by two segments or by
-    /// half the buffer. A window smaller than one segment and half the buffer need only grow by the
-    /// smaller of the two.
+    /// half the buffer. If the window is smaller than both one segment and half the buffer, growth
+    /// by the smaller of these two suffices.
     pub(crate) fn wants_update(&self, room: u32, capacity: u32, mss: u32) -> bool {
         let growth = self.growth(room);
         let least = mss.min(capacity / 2).max(1);

@@ -176,7 +176,7 @@ impl DuplicateAddress {
     pub(super) fn read(code: u8, word: u32, input: &mut Reader<'_>) -> Result<Self, Error> {
         let [status, tid, high, low] = word.to_be_bytes();
         // RFC 8505 §4.2: the first half of the code (prefix) is ignored; the second half (suffix)
-        // is the owner's length in units of eight bytes.
+        // is the length of the owner's identifier (ROVR) in units of eight bytes.
         let tid = match code & CODE_SUFFIX {
             0 => None,
             CODE_WITH_TID => Some(Tid(tid)),
