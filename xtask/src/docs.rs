@@ -284,7 +284,7 @@ fn write(documents: &[Document], expected: &BTreeMap<&str, Expected>) -> Outcome
         if new != *text {
             std::fs::write(path, new)
                 .map_err(|e| Failure::new(format!("cannot write {}: {e}", path.display())))?;
-            println!("docs: {} is new", path.display());
+            println!("docs: {} has new numbers", path.display());
         }
     }
     Ok(())

@@ -380,7 +380,7 @@ impl Block {
             [first, .., last] => format!(", mean of seeds {first} to {last}"),
         };
         let first = first.map_or(String::new(), |compared| {
-            format!("; it begins with `{}`", compared.run)
+            format!("; its first run is `{}`", compared.run)
         });
         Some(format!(
             "`cargo xtask docs --only {name}` prints this{seeds}{first}."
@@ -461,7 +461,7 @@ mod tests {
         assert_eq!(windows.chosen(false), [(0, 0), (0, 1)]);
         assert_eq!(windows.chosen(true), [(0, 0)]);
         let caption = windows.caption("windows").unwrap();
-        assert!(caption.contains("seeds 1 and 2; it begins with `redpoll"));
+        assert!(caption.contains("seeds 1 and 2; its first run is `redpoll"));
         assert_eq!(declared.blocks["plain"].caption("plain"), None);
         let ratio = &declared.blocks["ratio"];
         assert!(ratio.inline);

@@ -44,7 +44,7 @@ impl PerSegment {
     /// Fails if there are more instructions than promised.
     pub fn check(&self) -> Outcome {
         let counted = [self.without_bytes(), self.all];
-        let what = ["without copies and checksums", "in all"];
+        let what = ["without copies and checksums", "with copies and checksums"];
         let over = (counted.into_iter().zip(MOST).zip(what))
             .filter(|((counted, most), _)| counted > most)
             .map(|((counted, most), what)| format!("{what}: {counted:.0}, {most} at most"));
