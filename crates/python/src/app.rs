@@ -349,7 +349,8 @@ impl Node {
             if state.conns.values().any(|conn| conn.away == measured) {
                 // Allow one connection per flow, because the oracle compares one stream per flow.
                 let text = format!(
-                    "the flow {flow:?} to {to} already has a connection; allowed: another name"
+                    "the flow {flow:?} to {to} already has a connection; allowed: another name \
+                     for the flow"
                 );
                 return Err(PyValueError::new_err(text));
             }

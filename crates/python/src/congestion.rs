@@ -121,7 +121,7 @@ fn bytes(method: &str, what: &str, value: Option<f64>) -> PyResult<Option<u32>> 
         // The engine applies its own limits to the value.
         Some(value) if value >= 0.0 => Ok(Some(value.min(f64::from(u16::MAX)) as u32)),
         Some(value) => Err(PyValueError::new_err(format!(
-            "{method}: {what}: got {value}; allowed: a number of bytes"
+            "{method}: {what}: got {value}; allowed: 0 bytes or more"
         ))),
     }
 }
