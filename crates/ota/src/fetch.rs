@@ -62,10 +62,7 @@ impl fmt::Display for Refused {
                 "the answer has a content or transfer coding, which is \
                 not supported",
             ),
-            Refused::OtherPart => f.write_str(
-                "the answer is another part of the image than the \
-                requested one",
-            ),
+            Refused::OtherPart => f.write_str("the answer is not the requested part of this image"),
         }
     }
 }

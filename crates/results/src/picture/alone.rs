@@ -19,7 +19,7 @@ const SCALE: f32 = 3.125;
 pub enum PngError {
     #[error("the picture cannot be drawn: {0}")]
     Svg(#[from] resvg::usvg::Error),
-    #[error("the picture is too large to be an image")]
+    #[error("the picture is too large for a PNG file; write an SVG file")]
     Size,
     #[error("the image cannot be encoded: {0}")]
     Encode(String),
