@@ -176,8 +176,8 @@ impl Repository {
             .then(|| format!("origin has commits that {BRANCH} lacks: git pull --rebase"))
     }
 
-    /// Returns a reason if the version is not higher than each released version, or is lower than
-    /// the version in the manifests.
+    /// Returns a reason if the version is lower than a released version, or than the version in the
+    /// manifests.
     fn too_low(&self, version: Version) -> Result<Option<String>, Failure> {
         let tags = self.git(&["tag", "--list", "v*"])?;
         let released = tags

@@ -23,7 +23,8 @@ use crate::{Errno, SentPacket, Settings, Sockets};
 const LOOK: Duration = Duration::from_micros(1);
 /// Longest wait of the first thread in a call. A correct script never reaches it.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Longest virtual wait for a packet. The first keep-alive probe takes two hours, later ones more.
+/// Longest virtual wait for a packet. By default the first keep-alive probe is sent after two
+/// hours.
 const LONGEST_SILENCE: Duration = Duration::from_secs(6 * 60 * 60);
 /// Maximum real time that the second thread gets to read the clock.
 const HAND_OFF: time::Duration = time::Duration::from_millis(200);
@@ -198,7 +199,7 @@ impl Shim {
         })
     }
 
-    /// Waits for the node's next packet; `None` if the node will send none.
+    /// Waits for the node's next packet; `None` if the node sends none within [`LONGEST_SILENCE`].
     pub(crate) fn receive(&self) -> Answer<Option<SentPacket>> {
         let mut held = self.lock();
         let target = held.state()?.sockets.now() + LONGEST_SILENCE;

@@ -25,10 +25,10 @@
 #define REDPOLL_MEMORY (16 * 1024 + REDPOLL_CONNECTIONS * 12 * 1024)
 #endif
 
-#define MESSAGES 16        /* a power of two */
-#define THREADS 8          /* that use sockets */
+#define MESSAGES 16        /* length of the queue, a power of two */
+#define THREADS 8          /* maximum number of threads that use sockets */
 #define SERVE 0x7270       /* type of the message after a call of a socket */
-#define FLAG_DRIVEN 0x0080 /* the node has been driven */
+#define FLAG_DRIVEN 0x0080 /* set in these threads after the node was driven */
 #define LONGEST_US 1000000000u
 
 static uint8_t _memory[REDPOLL_MEMORY] __attribute__((aligned(8)));

@@ -107,7 +107,7 @@ fn runs(program: &Path, extent: Extent) -> Result<Vec<Run>, Failure> {
     Ok(runs)
 }
 
-/// Returns the value of a key of a scenario, without the table that the key belongs to.
+/// Returns the value of the first key with this name in a scenario, whatever its table.
 fn value<'a>(scenario: &'a str, key: &str) -> Option<&'a str> {
     let mut values = scenario.lines().filter_map(|line| {
         let (name, value) = line.split_once('=')?;

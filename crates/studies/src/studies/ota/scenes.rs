@@ -184,7 +184,8 @@ impl Fault {
     }
 }
 
-/// Makes RPL find the routes. The first parent is `router-2`: the other router starts 20 s later.
+/// Makes RPL find the routes. The first parent is `router-2`: the radio of the other router is off
+/// for the first 40 s.
 pub fn rpl(case: Case) -> Case {
     case.set("routing", "rpl")
         .set("faults.later.type", "node-off")

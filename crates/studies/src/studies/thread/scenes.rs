@@ -321,7 +321,8 @@ const FIRST_COMMAND_MS: u64 = 1_000_000;
 const LOCK_END_S: u64 = 2_600;
 
 /// Returns the time at which the application writes the measured command `index`, in milliseconds.
-/// The pauses between commands are 10 to 20 s, so that commands come at all phases of the polls.
+/// The pauses between commands are 11.8 or 16.8 s, so that commands come at all phases of the
+/// polls.
 pub fn command_ms(index: u64) -> u64 {
     FIRST_COMMAND_MS + 15_000 * index + 1_789 * index % 5_000
 }
