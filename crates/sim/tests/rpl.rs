@@ -409,8 +409,8 @@ fn seeds() -> std::ops::RangeInclusive<u64> {
     1..=asked.and_then(|seeds| seeds.parse().ok()).unwrap_or(2)
 }
 
-/// Switches off the router that forwards for the most nodes. Checks that in 95 % of the seeds, every
-/// other node's connection carries data again within 60 s, and that no connection fails.
+/// Switches off the router that forwards for the most nodes. Checks that in 95 % of the seeds,
+/// every other node's connection carries data again within 60 s, and that no connection fails.
 #[test]
 fn a_mesh_heals_when_its_busiest_router_dies() {
     for mode in ["storing", "non-storing"] {

@@ -136,7 +136,7 @@ impl Model for RangesModel {
                 }
                 world.arrived.copy_within(usize::from(expected).., 0);
                 world.arrived[usize::from(WINDOW - expected)..].fill(false);
-                // Absorbing keeps the order of the other ranges, so no latest range is expected.
+                // Absorbing changes no other range, so `compare` does not check which one is first.
                 world.latest = None;
             }
         }

@@ -81,8 +81,8 @@ pub enum Indication {
         /// Whether the frame is intact; [`Air::received`] then returns it until the next event.
         intact: bool,
     },
-    /// The node's radio received a frame to its end, for any destination, intact or damaged. Only
-    /// nodes with [`overhear`](Air::overhear) get this indication.
+    /// The node's radio received a frame other than an acknowledgment to its end.
+    /// [`overhear`](Air::overhear) selects the frames for which a node gets this indication.
     Overheard {
         node: u32,
         /// Whether the frame is intact; [`Air::overheard`] then returns it until the next event.

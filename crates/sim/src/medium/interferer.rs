@@ -293,8 +293,8 @@ mod tests {
         }
     }
 
-    /// Checks that 1/e of exponential lengths exceed the mean, (5/3)^-2.5 of Pareto lengths with
-    /// shape 2.5, and no constant length.
+    /// Checks the share of lengths that exceed the mean: 1/e of exponential lengths, (5/3)^-2.5 of
+    /// Pareto lengths with shape 2.5, and none of constant lengths.
     #[test]
     fn lengths_are_distributed_as_they_should_be() {
         for (lengths, expected) in [

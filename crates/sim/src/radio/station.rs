@@ -219,7 +219,7 @@ pub enum Overhears {
     Nothing,
     /// Frames that the radio's address filter accepts.
     Own,
-    /// All frames, including damaged ones and those for other nodes.
+    /// All frames except acknowledgments, including damaged ones and those for other nodes.
     All,
 }
 

@@ -15,13 +15,14 @@ use crate::scenario::{OracleParams, Scenario};
 
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// The pools of a node, each with its name and its least use since the last minute began.
+/// The pools of a node, each with its name and the number of its entries in use. In
+/// [`Demands::least`], this is the least number in the present minute.
 type Pools = [(&'static str, usize); 9];
 
 #[derive(Default)]
 pub(super) struct Demands {
     params: OracleParams,
-    /// End of the last fault; `None` if a fault lasts until the end of the run.
+    /// End of the last fault or interferer; `None` if one of them lasts until the end of the run.
     calm: Option<Instant>,
     end: Instant,
     apps_ended: bool,
