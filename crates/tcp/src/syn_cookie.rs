@@ -47,7 +47,7 @@ impl SynCookies {
         SeqNum(hash(terms.isn, request, request.syn.irs, tick) ^ index)
     }
 
-    /// Returns whether valid cookies may still return.
+    /// Returns whether a cookie was sent so recently that it may still be valid.
     pub(crate) fn are_about(&self, now: Instant) -> bool {
         self.last
             .is_some_and(|last| tick(now).wrapping_sub(last) <= 1)

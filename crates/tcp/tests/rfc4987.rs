@@ -338,7 +338,7 @@ fn without_cookies_a_request_replaces_the_oldest_one() {
     assert!(matches!(node.another_from(3), Answer::Reply(_)));
     assert_eq!(node.cache.len(), 3);
     assert!(matches!(node.input(&ack(first)), Answer::Reset(header) if is_reset(&header)));
-    // The newest one survives two further requests.
+    // The newest request survives two further requests.
     let newest = node.ask(&old, false);
     for port in [4, 5] {
         assert!(matches!(node.another_from(port), Answer::Reply(_)));

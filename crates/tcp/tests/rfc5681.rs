@@ -140,7 +140,7 @@ fn fast_retransmit() {
     let mut t = busy();
     t.sent();
     send!(t, seq 1, ack 101, win 60_000);
-    t.sent(); // 401 and 501
+    t.sent(); // the segments at 401 and 501
     for seq in [601, 701] {
         send!(t, seq 1, ack 101, win 60_000);
         recv!(t, seq seq, ack 1, len 100);

@@ -6,7 +6,7 @@ use core::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 #[non_exhaustive]
 pub enum Error {
-    /// The bytes end before the header, or before the length it announces.
+    /// The bytes end before the end of the header, or are fewer than the header announces.
     Truncated,
     /// An unknown version number.
     Version,

@@ -333,7 +333,7 @@ proptest! {
         whole.extend(udp.iter().flat_map(UdpHeader::to_bytes));
         whole.extend(&payload);
         let mut headers = [0; 48];
-        // The input is the whole datagram, and then only the compressed header.
+        // The input is first the whole datagram, and then only the compressed header.
         for (input, len) in [(bytes.as_slice(), None), (&bytes[..header_len], Some(whole.len()))] {
             let done = iphc::decompress(input, link_src, link_dst, &contexts, len, &mut headers)
                 .unwrap();

@@ -219,7 +219,8 @@ fn unknown_segments_end_the_assistance_and_damaged_ones_are_dropped() {
         (engine.poll(&mut [0; 1_280]), engine.counters().dropped),
         (None, 1)
     );
-    // A packet that is only forwarded remains as broken as it was.
+    // The border router changes the window of this packet and updates the checksum for this change
+    // only, so the checksum of the damaged packet remains wrong.
     let mut broken = up((UP, DOWN), ACK).payload(&bytes(0, 30)).packet();
     broken[70] ^= 1;
     assert_eq!(engine.input(NOW, Mesh, &mut broken), Some(90));
