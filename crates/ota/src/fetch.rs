@@ -41,10 +41,10 @@ pub enum Refused {
     Status(u16),
     /// The response does not state the length of its body.
     NoLength,
-    /// The body has a content coding, which the request did not allow.
+    /// The body has a content coding or a transfer coding, which the request did not allow.
     Coded,
-    /// The response has a different range than requested, or a part of a different version. The
-    /// stored bytes are then useless.
+    /// The response has a different range than requested, or a part of a different version, or the
+    /// server has no bytes after the stored part. The stored bytes are then useless.
     OtherPart,
 }
 
@@ -103,7 +103,8 @@ impl Fetch {
     /// part, on condition that the image is unchanged; otherwise the server sends the whole image
     /// (RFC 9110 §13.1.5).
     ///
-    /// # Errors [`TooLong`], if the request does not fit in `out`.
+    /// # Errors
+    /// [`TooLong`], if the request does not fit in `out`.
     pub fn request(&self, host: &str, path: &str, out: &mut [u8]) -> Result<usize, TooLong> {
         let mut text = Text { out, len: 0 };
         let range = |text: &mut Text<'_>| match self.have.resumes() {
@@ -125,7 +126,8 @@ impl Fetch {
     /// Parses bytes of the response until its head is complete. Then returns how many of `bytes`
     /// belong to the head; pass the rest to [`body`](Self::body).
     ///
-    /// # Errors [`Refused`], if the response cannot be used.
+    /// # Errors
+    /// [`Refused`], if the response cannot be used.
     pub fn head(&mut self, bytes: &[u8]) -> Result<Option<usize>, Refused> {
         let mut taken = 0;
         while self.left.is_none() {

@@ -60,7 +60,8 @@ pub(crate) struct Head {
 impl Head {
     /// Parses a head without the empty line that ends it.
     ///
-    /// # Errors [`Refused::Malformed`], for a head that HTTP does not allow.
+    /// # Errors
+    /// [`Refused::Malformed`], for a head that HTTP does not allow.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Head, Refused> {
         let text = str::from_utf8(bytes).map_err(|_| Refused::Malformed)?;
         // RFC 9112 §2.2: a single line feed may end a line.

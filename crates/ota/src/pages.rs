@@ -22,7 +22,8 @@ impl<P: AsMut<[u8]>> Pages<P> {
 
     /// Adds the next bytes, and calls `write` with the offset and the bytes of each full page.
     ///
-    /// # Errors The error of `write`; the bytes after this page are then not added.
+    /// # Errors
+    /// The error of `write`; the bytes after this page are then not added.
     pub fn push<E>(
         &mut self,
         mut bytes: &[u8],
@@ -48,7 +49,8 @@ impl<P: AsMut<[u8]>> Pages<P> {
 
     /// Calls `write` for the incomplete last page at the end of the image.
     ///
-    /// # Errors The error of `write`.
+    /// # Errors
+    /// The error of `write`.
     pub fn finish<E>(
         &mut self,
         mut write: impl FnMut(u64, &[u8]) -> Result<(), E>,

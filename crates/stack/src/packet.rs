@@ -4,7 +4,8 @@ use redpoll_lowpan::SlotId;
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::Ipv6Header;
 
-/// The IPv6 packet size that 6LoWPAN must carry (RFC 4944 §4), and the largest that a node sends.
+/// The IPv6 packet size that 6LoWPAN must carry (RFC 4944 §4), and the largest that a node sends by
+/// the radio.
 pub(crate) const LINK_MTU: usize = 1280;
 
 /// A packet in a slot of 6LoWPAN, with its header parsed. The function that takes a packet forwards

@@ -66,7 +66,7 @@ pub trait Objective: Copy {
     fn is_eligible(self, etx: u16) -> bool;
 
     /// Returns whether `other` replaces the present parent. `threshold` is PARENT_SWITCH_THRESHOLD
-    /// (RFC 6719 §5), or 0 on a leaf before its first DAO.
+    /// (RFC 6719 §5), or 0 before the first DAO of a leaf, or of any node in storing mode.
     fn prefers(self, other: Offer, present: Offer, threshold: u16) -> bool;
 
     /// Returns whether the link to the parent is so bad that the node gives up this parent. A

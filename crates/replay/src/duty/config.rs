@@ -12,8 +12,8 @@ pub enum Method {
     /// ContikiMAC: the receiver assesses the channel twice per cycle; the sender repeats the frame
     /// until it is acknowledged.
     ContikiMac,
-    /// X-MAC: the receiver is on for a twentieth of each cycle; the sender repeats a strobe until
-    /// it is acknowledged, then sends the frame.
+    /// X-MAC: the receiver is on for 6.2 ms of each cycle; the sender repeats a strobe until it is
+    /// acknowledged, then sends the frame.
     XMac,
     /// CX-MAC (`cxmac.c`). The frame after the strobes is not acknowledged, and strobes
     /// begin shortly before the expected wake-up of their receiver.

@@ -68,7 +68,7 @@ const SHORTEST_US: u32 = 16_000;
 /// The shortest pause, with the learned policy, after a poll that was not acknowledged: it has
 /// probably collided with the burst of a hidden terminal, which is over by then.
 const BURST: Duration = Duration::from_millis(50);
-/// A longer sample is ignored: the answer or its request was lost.
+/// The largest sample. If an answer takes longer, it or its request was lost.
 const LONGEST_ANSWER: Duration = Duration::from_secs(2);
 /// The longest pause between two polls while an answer is expected: a parent discards a packet that
 /// was not fetched within macTransactionPersistenceTime, 7.68 s by default, and the peer's

@@ -9,7 +9,7 @@
 use redpoll_base::{Duration, Instant};
 
 /// How long the node waits for an answer before it registers, and between registrations: longer
-/// than the three first retransmission timeouts of a peer (7 s, if the first one is 1 s).
+/// than the first three retransmission timeouts of a peer together (7 s, if the first one is 1 s).
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The time since which an expected packet has been missing.

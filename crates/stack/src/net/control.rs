@@ -19,7 +19,7 @@ use crate::transports::Trouble;
 pub(crate) struct Sender {
     /// The neighbour that sent the message; `None` for the host side.
     pub(crate) link: Option<Address>,
-    /// Whether the sender sleeps and there is no room for packets that wait for it.
+    /// Whether the sender sleeps and this router has no room for another sleeping neighbour.
     pub(crate) crowds: bool,
     pub(crate) is_proven: bool,
 }

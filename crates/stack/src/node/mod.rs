@@ -7,8 +7,9 @@
 //! The parts do not know one another. The files here move data between the parts:
 //!
 //! - `mod.rs`: creation, time, events, routes;
-//! - `radio.rs`: frames and radio work; `driver.rs`: the loop with a radio; `fragments.rs`:
-//!   fragments;
+//! - `config.rs`: the configuration;
+//! - `radio.rs`: frames and radio work; `driver.rs`: the loop with a radio;
+//! - `fragments.rs`: fragments of 6LoWPAN; `joining.rs`: reassembly of IPv6 fragments;
 //! - `packets.rs`: packets to, through and from this node; `originate.rs`: its own packets;
 //! - `deliver.rs`: packets for this node, and answers;
 //! - `groups.rs`: packets to and from multicast groups;
@@ -91,8 +92,9 @@ impl<M: Memory + 'static> Node<M> {
 }
 
 impl<P: Profile> Node<P> {
-    /// As [`Node::new`], with another [method of access](redpoll_mac::Access), an
-    /// [assistant](crate::assist) or [another transport](crate::StreamTransport) in place of TCP.
+    /// As [`Node::new`], with the given parts: the [method of access](redpoll_mac::Access), the
+    /// [assistant](crate::assist), the [transport](crate::StreamTransport) in place of TCP, and the
+    /// [handover](crate::Handover) of segments.
     pub fn with_parts(
         config: NodeConfig<P::Algorithms, <P::Memory as Memory>::Forwards>,
         memory: NodeMemory<P::Memory, P::Algorithms>,

@@ -84,7 +84,8 @@ impl<P: Profile> Node<P> {
     }
 
     /// Writes the next packet for the host side to the start of `out` and returns its length. `out`
-    /// must hold 1280 bytes, the MTU of the host side for this node's own segments.
+    /// must hold at least 1,280 bytes. Its length is the MTU of the host side for this node's own
+    /// segments.
     pub fn poll_packet(&mut self, now: Instant, out: &mut [u8]) -> Option<usize> {
         while let Some(slot) = self.host.pop() {
             let packet = self.link.lowpan.packet(slot);

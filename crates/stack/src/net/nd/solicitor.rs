@@ -25,7 +25,7 @@ const MAX_UNICAST_SOLICIT: u8 = 5;
 
 /// After a router that does not answer, a host solicits another one at once. If the next router
 /// does not answer either, the fault is probably beyond the routers. Then the host waits, each time
-/// twice as long up to the ceiling, and repeats a registration [`LATER_SOLICIT`] times only. The
+/// twice as long up to the ceiling, and sends each registration only [`LATER_SOLICIT`] times. The
 /// ceiling assumes that after an outage a sleepy host may stay unregistered for another hour.
 const HOLD: Duration = Duration::from_secs(30);
 const HOLD_CEILING: Duration = Duration::from_secs(3_600);

@@ -54,8 +54,8 @@ type Table<M> = RouteTable<<M as Memory>::Table<Option<RouteSlot>>>;
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Control {
     /// The neighbour at `link` registers `address` with this router; `target` is the target of its
-    /// solicitation. `crowded`: the neighbour sleeps, and there is no room for packets that wait
-    /// for it.
+    /// solicitation. `crowded`: the neighbour sleeps, and this router has no room for another
+    /// sleeping neighbour.
     Registration {
         address: Addr,
         link: Address,

@@ -3,6 +3,7 @@
 //! - this file maps handles to connections and demultiplexes segments;
 //! - `listeners.rs` is the table of listeners;
 //! - `fast_open.rs` sends and receives data on a SYN;
+//! - `freeze.rs` freezes connections to bytes, and thaws them;
 //! - `passive.rs` creates connections for requests;
 //! - `slot.rs` is the memory of a connection, from its opening to its reuse;
 //! - `pull.rs` decides which connection makes the next segment;

@@ -175,12 +175,15 @@ pub struct RplCounters {
     pub daos_given_up: u32,
     /// DAOs of this node that were rejected.
     pub daos_refused: u32,
-    /// Targets that this node rejected because its table of routes was full.
+    /// Targets that this node rejected because its table of routes was full, or because their next
+    /// hop has never acknowledged a frame and already has as many routes as such a next hop may
+    /// have.
     pub targets_refused: u32,
     /// Malformed or implausible control messages: ranks that only the root can have, unconfirmed
     /// ranks far below the rank of this node, DAOs from the parent, impossible targets.
     pub implausible: u32,
-    /// Control messages of another instance, DODAG, mode or objective function.
+    /// Control messages of another instance, DODAG, mode or objective function, and dropped packets
+    /// of another instance.
     pub foreign: u32,
     /// DAOs and No-Paths that were older than the route in the table, or not from its next hop;
     /// and acknowledgements and errors that match no message of this node.
@@ -198,7 +201,8 @@ pub struct RplCounters {
     pub returned: u32,
     /// Targets that a root removed because their parents reported them as unreachable.
     pub lost_stops: u32,
-    /// Routes removed because their next hop did not acknowledge frames.
+    /// Routes removed because their next hop did not acknowledge frames or, at a root in
+    /// non-storing mode, because their target did not answer inquiries.
     pub routes_unacked: u32,
     /// Targets ignored because their next hop had not acknowledged a frame, and the next hop of
     /// the present route had.

@@ -2,8 +2,8 @@
 //!
 //! In storing mode a router advertises all targets that it knows to its parent, four in a message
 //! by default, one message at a time. In non-storing mode a node reports its parent to the root. If
-//! the table is full, a new target is rejected, and the sender of its DAO looks for another parent:
-//! routes in the table stay until they expire.
+//! the table is full and no route in it may be replaced, a new target is rejected, and the sender
+//! of its DAO looks for another parent.
 //!
 //! - `advertise.rs`: the DAOs of this node, their timers and acknowledgements;
 //! - `dao.rs`: DAOs that are received, and `targets.rs`: their targets;

@@ -12,9 +12,9 @@ use crate::rules::Candidate;
 pub(super) const ETX: u16 = Candidate::TRANSMISSION;
 /// Number of samples after which an estimate changes slowly.
 const YOUNG: u8 = 4;
-/// The largest sample of ETX of a frame that was acknowledged: one more than MAX_LINK_METRIC
-/// (RFC 6719 §5). A link that always needs more attempts becomes ineligible; a single frame in a
-/// crowded channel does not make it so.
+/// The largest sample of ETX of a frame that was acknowledged: one transmission more than
+/// MAX_LINK_METRIC (RFC 6719 §5). A link that always needs more attempts becomes ineligible; a
+/// single frame in a crowded channel does not make it so.
 const SAMPLE_MAX: u16 = 5 * ETX;
 /// The largest sample of ETX of a frame that was given up. Without a limit, nodes in a crowded
 /// channel change parents because of collisions.
