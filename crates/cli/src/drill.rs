@@ -15,14 +15,15 @@ use crate::{FAILED, USAGE, output};
 ///
 /// Each row is one attacker with a limited packet rate and the node it attacks. `alone` and
 /// `attacked` are the goodput of one honest TCP flow without and with the attack, and `keeps` is
-/// their ratio. In addition, an honest client opens a new connection every five seconds: `new` is
-/// the share of these connections that are served during the attack, divided by the share without
-/// the attack. `floor` is the share of air time that the attacker's own frames leave free. `rest`
-/// is the time from the end of the honest flow, after the attack, until all tables of all nodes are
-/// as in a run without the attack. All times are virtual.
+/// their ratio. In addition, an honest client opens a new connection every five seconds. `new` is
+/// the share of these connections that are served, divided by the same share without the attack.
+/// `floor` is the share of air time that the attacker's own frames leave free. `rest` is the time
+/// from the end of the honest flow until all tables of all nodes are as in a run without the
+/// attack. All times are virtual.
 ///
-/// A row fails if the tables do not become as in a run without the attack, or if the oracle finds a
-/// violation. A row also fails if `keeps` or `new` is below 80 % and the row states no reason.
+/// A row fails if a table of a node stays different from a run without the attack, or if the oracle
+/// finds a violation. A row also fails if `keeps` or `new` is below 80 % and the row states no
+/// reason.
 ///
 /// Exit code: 0 when no row fails; 1 when a row fails, or a file could not be written; 2 when an
 /// option cannot be used.

@@ -20,7 +20,7 @@ impl Limit {
         }
     }
 
-    /// Takes a permit for a packet. Returns whether there was one, so that the packet may pass.
+    /// Uses up a permit, if there is one. Returns whether there was one, so that a packet may pass.
     pub(super) fn admit(&mut self, now: Instant, params: &Params) -> bool {
         while self.permits < params.burst && now.since(self.since) >= params.interval {
             self.permits = self.permits.saturating_add(1);

@@ -64,7 +64,7 @@ pub enum FcsArg {
     Auto,
     /// The check sequence
     Crc,
-    /// RSSI, correlation and a bit that tells whether the check sequence was correct
+    /// RSSI, correlation and a bit that states whether the check sequence was correct
     Ti,
 }
 

@@ -1,8 +1,8 @@
 //! IPv6 (RFC 8200): the fixed header, a search past extension headers, and the changes that a
 //! router makes in place: the hop limit and the congestion mark.
 //!
-//! This module implements neither jumbograms nor fragments. Of the IPv6 options, [`mpl`] implements
-//! that of MPL, and [`rpl`](crate::rpl) that of RPL.
+//! This module implements neither jumbograms nor fragments. [`mpl`] implements MPL's IPv6 option,
+//! and [`rpl`](crate::rpl) that of RPL.
 
 pub mod addr;
 mod hop_by_hop;

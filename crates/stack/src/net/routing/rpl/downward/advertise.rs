@@ -53,7 +53,8 @@ pub(super) struct Daos {
     pending: Option<Pending>,
     /// The time of the next DAO with the address of this node.
     refresh_at: Option<Instant>,
-    /// No-Paths that tell the former parent that no target is reachable through this node any more.
+    /// No-Paths that report to the former parent that it reaches no target through this node any
+    /// more.
     pub(super) no_path: Option<NoPath>,
     pub(super) written: Written,
 }
