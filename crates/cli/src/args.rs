@@ -171,8 +171,9 @@ fn web_address(text: &str) -> Result<SocketAddr, String> {
 
 /// Run a scenario for many values of its keys.
 ///
-/// A sweep is a TOML file with a scenario, settings of every run, and lists of values, whose
-/// combinations are run, or ranges, from which points are drawn. For example:
+/// A sweep is a TOML file with a scenario, settings of every run, and keys to vary. Each
+/// combination of listed values is a point; further points are drawn at random from ranges. For
+/// example:
 ///
 /// scenario = "line-3"
 ///

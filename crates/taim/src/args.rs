@@ -119,8 +119,8 @@ pub struct Options {
           default_missing_value = "127.0.0.1:9633")]
     pub metrics: Option<SocketAddr>,
 
-    /// Append the state of all flows to this file every --every seconds, as one JSON object per
-    /// line; - is standard output
+    /// Write the state of all flows to this file every --every seconds, as one JSON object per
+    /// line; an existing file is replaced; - is standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 

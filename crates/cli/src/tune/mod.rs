@@ -43,7 +43,7 @@ pub struct TuneArgs {
     #[arg(value_name = "GOAL.toml")]
     pub file: PathBuf,
 
-    /// Print the free keys and the number of runs, without running them
+    /// Print the free keys with their values, and the steps of the search, without running it
     #[arg(long)]
     pub list: bool,
 

@@ -12,7 +12,8 @@ use crate::dissect::NetworkArgs;
 /// Follows connections through source routes, tunnels and mesh headers. Looks for six causes: a
 /// poll for each fragment, a retransmission timeout raised to its lower bound, delayed
 /// acknowledgements of single segments, lost fragments, hidden terminals, and a window of one
-/// segment. A cause is reported if it took at least 5 % of the time in which data were in flight.
+/// segment. A cause is reported if it occurred at least three times, and cost at least 5 % of the
+/// time in which data were in flight.
 ///
 /// Capture as much of the mesh as possible, because a frame that the sniffer missed counts as
 /// never sent. To detect losses, the capture must contain link acknowledgements; to detect hidden
