@@ -16,7 +16,7 @@ pub use present::run;
 ///
 /// Runs in virtual time, with the same stack at both ends except for `matrix`. `loss`: one bulk
 /// transfer over a slow link that loses packets; the median of several seeds. `matrix`: the same
-/// from each stack to each other stack. `ota-ack`: a firmware update in blocks of 8 KB, each
+/// from each stack to each other stack. `ota-ack`: a firmware update in blocks of 8 KiB, each
 /// answered by one byte that may get lost. `fairness`: two simultaneous transfers through a short
 /// queue, and how evenly they share it. `taim`: the processor time of `redpoll taim` with 5,000
 /// flows and 20,000 packets a second. `readings`: the cost of one sensor reading if its
