@@ -86,7 +86,7 @@ fn an_assistant_sees_only_forwarded_packets() {
     );
 }
 
-/// Keeps every UDP packet for half a second, then sends it itself.
+/// Keeps every packet except TCP for half a second, then sends it itself.
 #[derive(Default)]
 struct Holder {
     held: Option<(Instant, Vec<u8>)>,

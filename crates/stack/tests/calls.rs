@@ -203,7 +203,7 @@ fn a_sleepy_node_polls_often_while_its_application_expects_a_packet() {
     register(&mut lone);
     polls(&mut lone, 10);
     assert_eq!(polls(&mut lone, 100), 0);
-    // After 25 seconds without a packet, the node would register again.
+    // After 20 seconds without a packet, the node would register again.
     lone.node.expect_packets(true);
     let any = polls(&mut lone, 20);
     lone.node.expect_packets(false);

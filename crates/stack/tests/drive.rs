@@ -17,7 +17,7 @@ struct Script {
     ready: bool,
     events: VecDeque<RadioEvent>,
     started: Vec<(RadioWork, Vec<u8>)>,
-    /// The time of the last call of `poll_event`.
+    /// The argument `until` of the last call of `poll_event`.
     until: Option<Instant>,
     frame: Vec<u8>,
 }

@@ -157,8 +157,9 @@ fn a_target_that_moves_between_children_is_not_advertised_again() {
 }
 
 /// RFC 6550 §9.2.2: a router whose child renews its route with the same Path Sequence advertises
-/// the target again, so that the parent keeps the route. The test takes two hours, with a lifetime
-/// of half an hour. The router does not advertise every DAO that the child repeats within minutes.
+/// the target again, so that the parent keeps the route. The test covers two hours of virtual time,
+/// with a lifetime of half an hour. The router does not advertise every DAO that the child repeats
+/// within minutes.
 #[test]
 fn a_route_that_is_renewed_with_the_same_path_sequence_lasts_at_the_parent() {
     for every_s in [60, 300, 600, 900, 1_200] {

@@ -221,9 +221,10 @@ fn an_ended_registration_causes_a_no_path() {
     }
 }
 
-/// The first registration of an address wins. The router refuses and counts a late registration,
-/// one of an address of the root or a DODAG node, one in a neighbour's name, and one for which
-/// there is no room.
+/// The first registration of an address wins. The router refuses and counts a registration of the
+/// same address by another host, a late registration, one of an address of the root or a DODAG
+/// node, and one for which there is no room. It does not answer a registration in a neighbour's
+/// name.
 #[test]
 fn forged_and_superfluous_registrations_are_refused() {
     let mut lone = joined_in(mode::STORING);
@@ -280,7 +281,8 @@ fn forged_and_superfluous_registrations_are_refused() {
         match register(&mut lone, asked) {
             Some(SUCCESS) => room += 1,
             Some(FULL) => {}
-            // No answer: no slot is free for it, or the table of sleeping neighbours is full.
+            // No answer: no slot is free for it, or the limit on packets to unverified neighbours
+            // is reached.
             None => {}
             other => panic!("{other:?}"),
         }
