@@ -24,7 +24,7 @@ pub enum Opt {
     KeepIdle,
     /// TCP_KEEPINTVL: seconds between probes.
     KeepInterval,
-    /// TCP_KEEPCNT: unanswered probes before the connection fails, at least 2.
+    /// TCP_KEEPCNT: unanswered probes before the connection fails; 1 counts as 2.
     KeepCount,
     /// TCP_MAXSEG: payload bytes of a full segment.
     MaxSegment,
