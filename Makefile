@@ -18,7 +18,7 @@ SKIPPED := $(CURDIR)/target/skipped
 export REDPOLL_SKIPPED := $(SKIPPED)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build install-c c-libs demo see test interop soak fairness taim fuzz dissect-check radiofuzz chaos chaos-mutants proofs proofs-mutants coverage drill drill-test drill-grid why-test heal many firmware-test rcp-test thread thread-test size boards hosts purity figures nrf52840 validate scale bench package publish-check release release-publish dist dist-test wheel-test taim-memory web webtest picture wasm wasm-test pythontest book clean
+.PHONY: help setup build install-c c-libs demo see test interop soak fairness taim fuzz dissect-check radiofuzz chaos chaos-mutants proofs proofs-mutants mutants coverage drill drill-test drill-grid why-test heal many firmware-test rcp-test thread thread-test size boards hosts purity figures nrf52840 validate scale bench package publish-check release release-publish dist dist-test wheel-test taim-memory web webtest picture wasm wasm-test pythontest book clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s  %s\n", $$1, $$2}'
@@ -112,6 +112,10 @@ proofs: ## Explore the small models of Redpoll's mechanisms (crates/proofs) exha
 proofs-mutants: ## Plant defects in a copy of the repository, and check that a small model finds each defect (takes minutes)
 	@scripts/setup.sh build
 	@. scripts/env.sh && exec scripts/proofs-mutants.sh
+
+mutants: ## Plant random defects in a crate, and measure the share that the crate's tests find (MUTANTS="lowpan 0/20": a twentieth of them)
+	@scripts/setup.sh mutants
+	@. scripts/env.sh && exec scripts/mutants.sh $(MUTANTS)
 
 coverage: ## Measure the share of lines of each device crate that its own tests run (COVERAGE="base wire" selects crates; needs rustup)
 	@scripts/setup.sh coverage

@@ -2,7 +2,7 @@
 # Installs the tools that a make target needs and the machine lacks, and announces
 # each step first. A second run finds everything installed, and prints one line.
 #
-#   scripts/setup.sh build|demo|test|web|webtest|wasm|book|fuzz|coverage|size|purity|boards|hosts|validate|bench|publish|semver|nrf52840|rcp|thread|c-libs|dist
+#   scripts/setup.sh build|demo|test|web|webtest|wasm|book|fuzz|mutants|coverage|size|purity|boards|hosts|validate|bench|publish|semver|nrf52840|rcp|thread|c-libs|dist
 #
 # Rust comes from rustup, or otherwise from the distribution; packages come from
 # apt, as root or by sudo. Without this right the script continues: it names each
@@ -505,6 +505,10 @@ if [ "$purpose" = fuzz ]; then
         cargo install --quiet --locked cargo-fuzz || exit 1
     fi
     have c++ || need c++ g++ "building libFuzzer"
+fi
+
+if [ "$purpose" = mutants ] && ! cargo mutants --version >/dev/null 2>&1; then
+    get_cargo_tool cargo-mutants 27.1.0 "planting defects"
 fi
 
 if [ "$purpose" = coverage ]; then
