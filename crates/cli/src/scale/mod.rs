@@ -1,7 +1,7 @@
 //! `redpoll bench scale`: the cost of the simulator from 10 to 10,000 nodes.
 //!
 //! Each point has its own process, which excludes the memory of other points, and can be ended at
-//! the time limit. See [ADR 53](../../../docs/adr/0053-cost-of-the-simulator-by-size.md).
+//! the time limit. See [ADR 53](../../../../docs/adr/0053-cost-of-the-simulator-by-size.md).
 
 mod page;
 mod point;

@@ -11,7 +11,7 @@
 mod codel;
 mod spacing;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use redpoll_base::{Duration, Ecn, Instant};
 use redpoll_wire::ipv6;
@@ -81,7 +81,8 @@ impl<P> Default for Queue<P> {
 #[derive(Debug)]
 pub struct FairQueue<P> {
     params: FairQueueParams,
-    queues: HashMap<Flow, Queue<P>>,
+    /// In a fixed order, which decides the drop between queues of equal length.
+    queues: BTreeMap<Flow, Queue<P>>,
     fresh: VecDeque<Flow>,
     old: VecDeque<Flow>,
     waiting: usize,
@@ -94,7 +95,7 @@ impl<P: AsMut<Vec<u8>>> FairQueue<P> {
     pub fn new(params: FairQueueParams) -> Self {
         FairQueue {
             params,
-            queues: HashMap::new(),
+            queues: BTreeMap::new(),
             fresh: VecDeque::new(),
             old: VecDeque::new(),
             waiting: 0,
@@ -300,6 +301,22 @@ mod tests {
         queue.input(Instant::from_millis(40), packet(2, 0, 200));
         let left = queue.poll(Instant::from_millis(40)).unwrap();
         assert_eq!(left.0[8], 2);
+    }
+
+    #[test]
+    fn queues_of_equal_length_lose_the_same_packets_in_each_run() {
+        let run = || {
+            let mut queue = queue(None);
+            for place in 0..30 {
+                for flow in 1..=8 {
+                    queue.input(Instant::ZERO, packet(flow, place, 100));
+                }
+            }
+            let left = (0..100).map(|n| queue.poll(Instant::from_millis(10 * n)).unwrap());
+            left.map(|Packet(it)| (it[8], it[99])).collect::<Vec<_>>()
+        };
+        let first = run();
+        assert!((0..20).all(|_| run() == first));
     }
 
     #[test]
