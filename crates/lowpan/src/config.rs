@@ -32,8 +32,8 @@ pub struct LowpanConfig {
     /// Time for which a sleepy node listens after its request, and after each frame that announced
     /// another: the data request timeout. Default 100 ms, as OpenThread.
     pub indirect_window: Duration,
-    /// Requests for the same frame without its delivery, after which its datagram is dropped.
-    /// Default 4, as OpenThread.
+    /// Number of requests for the same frame, none of which leads to its delivery, after which the
+    /// frame's datagram is dropped. Default 4, as OpenThread.
     pub indirect_polls: u8,
     /// Whether all frames that wait for a sleepy node follow one data request. If false, each needs
     /// its own request, as in IEEE 802.15.4. Default true.
@@ -51,8 +51,8 @@ pub struct LowpanConfig {
     /// for all fragments. Default 0.
     pub fragment_gap: Duration,
     /// Collision avoidance: after a datagram that its addressee forwards, the node pauses for this
-    /// time multiplied by the datagram's frames. Default zero; OpenThread waits 8 ms after each
-    /// frame. No effect without [`Memory::ROUTES`](redpoll_base::Memory::ROUTES).
+    /// time multiplied by the number of the datagram's frames. Default zero; OpenThread waits 8 ms
+    /// after each frame. No effect without [`Memory::ROUTES`](redpoll_base::Memory::ROUTES).
     pub pause: Duration,
     /// Random early detection on the queue towards the radio. Default `None`: drop only if slots
     /// are full.

@@ -18,7 +18,8 @@ pub struct PulledDatagram {
     /// Any extension headers, followed by the transport header with its checksum. Only the first
     /// `header_len` bytes are used.
     pub header: [u8; TRANSPORT_HEADER_MAX],
-    /// Number of bytes used in `header`. More than its length counts as its length.
+    /// Number of bytes used in `header`. A number above [`TRANSPORT_HEADER_MAX`] counts as
+    /// [`TRANSPORT_HEADER_MAX`].
     pub header_len: u8,
     /// Bytes of the payload after the transport header.
     pub payload_len: u16,

@@ -9,5 +9,6 @@ pub(crate) mod recovery;
 pub(crate) use forwarding::{FORWARDS, Forwards};
 pub(crate) use recovery::{RECOVERS, Recovers};
 
-/// Whether this build can wait between fragments, so that a relay can forward one before the next.
+/// Whether this build can wait between two fragments, so that a relay can forward the first one
+/// before it receives the second.
 pub(crate) const SPREADS_FRAGMENTS: bool = FORWARDS.is_some() || RECOVERS.is_some();

@@ -46,7 +46,7 @@ pub struct Onward {
     pub next_hop: Address,
     /// Source address of the frames.
     pub link_src: Address,
-    /// Payload bytes of a frame to `next_hop`.
+    /// Largest payload of a frame to `next_hop`, in bytes.
     pub capacity: usize,
 }
 

@@ -98,7 +98,8 @@ pub struct Lowpan<M: Memory> {
     has_forwarded: bool,
     /// Forwarded fragments that may leave before the next datagram of this node.
     fragment_credit: u8,
-    /// Whether the last turn of this node's own datagrams went to a train of recoverable fragments.
+    /// Whether the last turn of this node's own datagrams went to a train of recoverable fragments,
+    /// that is, to fragments up to one that requests an acknowledgment.
     train_left: bool,
     drop_rest: bool,
     fragment_pending: bool,

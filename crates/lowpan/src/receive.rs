@@ -148,7 +148,9 @@ pub(crate) fn beginning_of<'a>(
     })
 }
 
-/// Returns `packet` without bytes beyond its length, which is checked.
+/// Checks the length field of an uncompressed packet: against the `size` of the datagram or, if the
+/// packet is not fragmented (`None`), against the received bytes. Returns `packet` without the
+/// bytes beyond this length.
 fn uncompressed(packet: &[u8], size: Option<usize>) -> Result<&[u8], DropReason> {
     let (header, payload) = Ipv6Header::parse_partial(packet).map_err(reason)?;
     let announced = Ipv6Header::LEN.saturating_add(usize::from(header.payload_len));

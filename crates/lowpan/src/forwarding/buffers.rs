@@ -44,7 +44,8 @@ pub struct FragmentBuffer {
     pub(super) next_hop: Address,
     pub(super) tag: u16,
     pub(super) place: Place,
-    /// Whether the fragment is recoverable (RFC 8931): after its loss, the others are still sent.
+    /// Whether the fragment is recoverable (RFC 8931): if the fragment is lost, the other fragments
+    /// of its datagram are still sent.
     pub(super) recoverable: bool,
     pub(super) dead: bool,
     pub(super) repeats: Option<Note>,

@@ -231,7 +231,8 @@ impl<M: Memory> Lowpan<M> {
         self.recovery.get().is_some_and(Recovery::has_ack)
     }
 
-    /// Returns whether a datagram of this node has a train of recoverable fragments to send.
+    /// Returns whether a datagram of this node has a train of recoverable fragments to send
+    /// (`recovery/outgoing.rs`).
     pub(super) fn train_is_ready(&self) -> bool {
         let recovery = self.recovery.get();
         recovery.is_some_and(|recovery| recovery.ready().is_some())

@@ -66,8 +66,9 @@ impl<M: Memory> Recovering<M> {
     }
 }
 
-/// Number of slots that datagrams with only a first fragment should leave free. If they occupy
-/// more, one of them that has been silent for [`CROWDED`] may be evicted.
+/// Number of slots that incoming datagrams with only a first fragment should leave to others. If
+/// such datagrams occupy all other slots, one that has received no fragment for [`CROWDED`] may be
+/// evicted.
 const RESERVE: usize = 2;
 const CROWDED: Duration = Duration::from_millis(100);
 

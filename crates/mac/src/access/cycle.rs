@@ -87,7 +87,7 @@ pub enum Errand<W> {
     Probe,
 }
 
-/// The properties of the submitted frame on which a [`Cycle`] decides.
+/// The properties of the submitted frame by which a [`Cycle`] makes its decisions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Target {
     /// Destination address.

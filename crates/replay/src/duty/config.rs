@@ -78,7 +78,7 @@ pub struct DutyConfig {
 }
 
 impl DutyConfig {
-    /// Returns the method of a release at 8 Hz.
+    /// Returns the parameters of `method` in a release of Contiki, with 8 cycles per second.
     pub const fn of(method: Method, release: Release) -> Self {
         DutyConfig {
             method,

@@ -37,11 +37,11 @@ pub(crate) struct Timing {
     pub(super) listen: Duration,
     /// Greatest number of consecutive clear assessments after which a receiver stays on.
     pub(super) silent_looks: u8,
-    /// Fast sleep: greatest number of assessments without a frame after which it stays on.
+    /// Fast sleep: greatest number of assessments without a frame after which a receiver stays on.
     pub(super) fruitless_looks: u8,
     /// Longest wait for an announced frame.
     pub(super) burst: Duration,
-    /// Sender: assessments before the first copy.
+    /// Sender: number of channel assessments before the first copy.
     pub(super) assessments: u8,
     /// Longest time for which a sender repeats a frame.
     pub(super) strobe: Duration,

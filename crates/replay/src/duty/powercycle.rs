@@ -9,7 +9,7 @@ use redpoll_base::Instant;
 use super::Timing;
 use super::clock::Clock;
 
-/// Ends of the on time after which a receiver stops waiting for the announced frame.
+/// Number of ends of the on time after which a receiver stops waiting for the announced frame.
 const PATIENCE: u8 = 2;
 
 #[derive(Clone, Copy, Debug)]

@@ -125,7 +125,8 @@ impl Cubic {
         let x = from_turn.clamp(-FARTHEST_MS, FARTHEST_MS);
         let cube = x.wrapping_mul(x).wrapping_mul(x);
         let segments_e10 = cube.wrapping_mul(C_TENTHS as i64);
-        // The divisors 10^6 and 10^4 convert cubic ms to cubic s, and the tenths of C.
+        // The divisors 10^6 and 10^4 together are 10^10: 10^9 converts ms³ to s³, and 10 converts
+        // the tenths of C.
         let bytes = (segments_e10 / 1_000_000).wrapping_mul(mss.into()) / 10_000;
         let window = bytes.saturating_add(self.w_max.into());
         window.clamp(0, u16::MAX.into()) as u32

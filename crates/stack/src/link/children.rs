@@ -16,7 +16,7 @@ use redpoll_wire::ieee802154::Address;
 
 use crate::packet::is_unicast;
 
-/// Entries for neighbours that have polled and are not children.
+/// Capacity of the list of neighbours that have polled and are not children.
 const ASKERS: usize = 8;
 /// How long a data request is remembered: longer than the 31 s for which a leaf tries to register.
 const REMEMBERED: Duration = Duration::from_secs(60);

@@ -6,8 +6,9 @@
 //! interval, as in the paper. `Learned` polls after the time that earlier answers took to arrive,
 //! with growing pauses while the answer is overdue. The paper leaves such a policy as future work.
 //!
-//! An estimator modelled on RFC 6298 learns the time between the first frame that was sent and the
-//! poll that fetched the answer. It needs no information from the transport.
+//! An estimator modelled on RFC 6298 learns the time from a frame that may cause an answer to the
+//! poll that fetches the answer. If several frames precede the answer, the time begins with the
+//! first one. The estimator needs no information from the transport.
 
 use redpoll_base::{Duration, Instant, Rng, Wake};
 
@@ -85,7 +86,7 @@ pub(crate) struct DataPoll {
     /// When TCP's next timer expires, in microseconds, wrapping. The node polls before this time:
     /// the acknowledgment may wait at the parent, and a poll is shorter than a retransmission.
     pub(crate) deadline: u32,
-    /// When a frame of this node left that may lead to an answer.
+    /// When the first frame that may cause an answer left this node, since the last poll.
     sent: Option<Instant>,
     /// The time since which an answer is expected.
     waiting: Option<Instant>,
@@ -95,7 +96,8 @@ pub(crate) struct DataPoll {
     /// Whether at least one poll since `waiting` has fetched nothing.
     vain: bool,
     quick: u8,
-    /// How often [`QUICK_POLLS`] in succession did not fetch the announced frame.
+    /// How many series of [`QUICK_POLLS`] polls have ended without the announced frame, since the
+    /// last frame arrived.
     broken: u8,
 }
 
@@ -218,9 +220,9 @@ impl DataPoll {
         self.next = now + pause;
     }
 
-    /// Polls again at once: an announced frame did not arrive, or there are more. Each pause after
-    /// [`QUICK_POLLS`] is twice the previous one, so a parent with false announcements does not
-    /// drain the battery.
+    /// Polls again at once: an announced frame did not arrive, or the parent announced another.
+    /// After each series of [`QUICK_POLLS`] polls, the node pauses, twice as long as after the
+    /// previous series. A parent with false announcements therefore does not drain the battery.
     pub(crate) fn ask_again(&mut self, now: Instant) {
         self.quick = self.quick.saturating_add(1);
         if self.quick <= QUICK_POLLS {

@@ -10,7 +10,7 @@
 use redpoll_base::{Duration, Instant};
 use redpoll_wire::ieee802154::Address;
 
-/// Entries of each list.
+/// Capacity of each list of neighbours.
 const KNOWN: usize = 8;
 /// How long a neighbour that did not answer is not tried again: ReachableTime (RFC 4861 §10).
 const SILENCE: Duration = Duration::from_secs(30);
@@ -97,7 +97,8 @@ impl Unverified {
         }
     }
 
-    /// Gives a neighbour that answered recently another try, because links lose frames.
+    /// Handles a frame that was given up. A neighbour on the `proven` list only leaves that list,
+    /// because links lose frames; any other neighbour is put on the `silent` list.
     fn on_silence(&mut self, now: Instant, neighbour: Address) {
         if let Some(place) = self.proven.iter_mut().find(|place| **place == neighbour) {
             *place = Address::Absent;

@@ -34,7 +34,7 @@ fn parameter_problem_at(code: u8, at: usize) -> Objection {
 }
 
 /// Skips the extension headers in `payload`; `first` is the type of the first one. A fragment
-/// header counts as an upper layer, because the reassembly is elsewhere.
+/// header counts as an upper layer, because `joiner.rs` processes it.
 pub(crate) fn walk(first: u8, payload: &[u8], to_group: bool) -> Result<Upper, Objection> {
     let mut upper = Upper {
         protocol: first,
@@ -82,7 +82,8 @@ pub(crate) fn walk(first: u8, payload: &[u8], to_group: bool) -> Result<Upper, O
     }
 }
 
-/// Returns the octets of a header with length field `units`: multiples of 8 after the first 8.
+/// Returns the length, in octets, of a header whose length field is `units`: the number of units of
+/// 8 octets after the first 8 octets.
 fn length(units: u8) -> usize {
     usize::from(units).saturating_add(1).saturating_mul(8)
 }

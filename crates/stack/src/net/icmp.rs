@@ -131,7 +131,8 @@ pub(crate) fn write_echo_request(
     ident: u16,
     seq: u16,
 ) -> Option<()> {
-    // `fill` would link the compiler's routine for other bytes than zero.
+    // With `fill`, the program would contain another library routine, which fills memory with a
+    // byte other than zero.
     for piece in message.chunks_mut(8) {
         copy(&[0x70; 8], piece);
     }

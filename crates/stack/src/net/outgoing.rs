@@ -1,4 +1,5 @@
-//! Due control messages of neighbour discovery and routing. Bytes are written when they leave.
+//! Control messages of neighbour discovery and routing that are due. The bytes of a message are
+//! written when the message leaves.
 
 use redpoll_base::Addr;
 use redpoll_wire::icmpv6::Message;

@@ -154,8 +154,8 @@ impl Solicitor {
         }
     }
 
-    /// Processes a router advertisement with a lifetime. Returns whether `router` is the host's
-    /// default router.
+    /// Processes a router advertisement with a lifetime above zero. Returns whether `router` is the
+    /// host's default router.
     pub(crate) fn on_advertisement(&mut self, router: Address, now: Instant) -> bool {
         match self.state {
             HostState::Soliciting { .. } => {

@@ -98,7 +98,8 @@ enum Way<P: Profile> {
     Flooding(flooding::Flooding),
 }
 
-/// Calls a function of [`Protocol`] on the node's protocol or, without one, its default.
+/// Calls a function of [`Protocol`] on the node's protocol or, if the node has none, the function's
+/// default.
 macro_rules! ask {
     ($way:expr, $function:ident($($argument:expr),*)) => {
         match $way {

@@ -208,7 +208,7 @@ impl<M: Memory + 'static> Router<'_, M> {
         let firm = self.table.firm(self.now, &address);
         let status = match known {
             _ if self.identity.is_own(&address) => status::DUPLICATE,
-            // The program has given a route to this address.
+            // The program has given a route to this address that leads elsewhere.
             _ if firm.is_some_and(elsewhere) => status::DUPLICATE,
             // RFC 6775 §6.5.1: another host has registered the address with another router.
             Some(known) if !known.is_of(asked.eui64) => status::DUPLICATE,

@@ -74,8 +74,8 @@ enum Kind {
 pub(crate) struct Registration {
     pub(crate) tid: Option<Tid>,
     owner: Owner,
-    /// The end, in [`spells`], wrapping. As bytes, because an aligned number would make the route
-    /// two bytes larger.
+    /// The end of the registration, in [`spells`], wrapping. As bytes, because an aligned number
+    /// would make the route two bytes larger.
     until: [u8; 2],
 }
 
@@ -199,7 +199,7 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
         self.table.as_ref().iter().take(self.used).flatten()
     }
 
-    /// Adds a route or, if prefix and length are known, replaces it.
+    /// Adds a route, or replaces the one with the same prefix and length.
     pub(crate) fn add(&mut self, route: Route) -> Result<(), Error> {
         self.insert(RouteSlot::given(route))
     }

@@ -57,7 +57,8 @@ const GRACE_S: u32 = 15;
 /// The value of `until_s` for a route that does not expire.
 const FOR_EVER: u32 = u32::MAX;
 
-/// Whether a node can have targets: a root, a router in storing mode or one that registers hosts.
+/// Whether nodes of this build can have targets: roots, routers in storing mode, and routers with
+/// which hosts register can.
 pub(crate) const HAS_TARGETS: bool = cfg!(any(
     feature = "rpl-root",
     feature = "rpl-storing",

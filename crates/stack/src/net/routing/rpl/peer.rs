@@ -10,8 +10,8 @@ mod key;
 
 use key::Key;
 
-/// A node, by the interface identifier that is formed from its link-layer address
-/// (RFC 4944 §6, RFC 6282 §3.2.2). The key is the part of it that distinguishes nodes.
+/// A node, by the interface identifier that is formed from its link-layer address (RFC 4944 §6, RFC
+/// 6282 §3.2.2). The key is the part of the identifier that distinguishes nodes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Peer(Key);
 
@@ -37,9 +37,9 @@ impl Peer {
         key::within(self.0, prefix)
     }
 
-    /// Returns a hash that decides between equal neighbours of this node; `other` is one of them.
-    /// The hashes differ between nodes, so that nodes with the same neighbours choose different
-    /// ones.
+    /// Returns a hash of this node and its neighbour `other`. Among neighbours with the same cost,
+    /// the node chooses the one with the smallest hash. The hashes differ between nodes, so that
+    /// nodes with the same neighbours choose different ones.
     pub(crate) fn order_of(self, other: Peer) -> u16 {
         let (own, other) = (key::low_bits(self.0), key::low_bits(other.0));
         let both = own.wrapping_mul(0x9E37_79B1) ^ other.wrapping_mul(0x85EB_CA6B);

@@ -47,7 +47,7 @@ impl<P: Profile> Shared<P> {
 pub(super) struct Probes {
     /// The neighbour that the next probe goes to.
     due: Option<Peer>,
-    /// The neighbour that was tried or asked last.
+    /// The neighbour to which [`Self::may_try`] last allowed a frame.
     tried: Option<Peer>,
     /// The earliest time of the next frame to an unproven next hop.
     try_at: Option<Instant>,
@@ -119,7 +119,7 @@ impl Probes {
         self.ask(now, link);
     }
 
-    /// Returns whether `link` is the neighbour that was asked last.
+    /// Returns whether [`Self::may_try`] last allowed a frame to `link`.
     pub(super) fn was_asked(&self, link: Peer) -> bool {
         self.tried == Some(link)
     }

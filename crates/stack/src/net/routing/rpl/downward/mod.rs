@@ -142,8 +142,8 @@ impl<P: Profile> Downward<P> {
         self.dtsn = self.dtsn.next();
     }
 
-    /// A packet to `dst` found no route. Returns whether this node is a root and asks its children
-    /// for all targets that they know, by another DTSN.
+    /// Handles a packet to `dst` without a route. Returns whether this node is a root and asks its
+    /// children for all targets that they know, by another DTSN.
     pub(super) fn on_unreachable(&mut self, now: Instant, upward: &Upward<P>, dst: &Addr) -> bool {
         let asks = upward.is_root() && upward.holds(dst) && self.trigger.admit(now);
         if asks {

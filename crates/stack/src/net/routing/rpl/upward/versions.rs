@@ -58,7 +58,8 @@ impl<P: Profile> Upward<P> {
             // §7.2 (4): only the root increments the version, so its DIO has the latest one.
             None => is_root,
         };
-        // A node without a parent may also join an older version: its own one may be forged.
+        // A node without a parent may also join an older version, because the version that it has
+        // joined may come from a forged DIO.
         let returns = self.is_adrift && self.quiet_until.is_none() && dio.rank != INFINITE_RANK;
         if is_newer || returns && dio.version != version {
             // §8.2.2.4 (5): a node follows the root or its parent into the next version. It

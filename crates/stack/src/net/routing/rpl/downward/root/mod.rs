@@ -37,8 +37,8 @@ impl<P: Profile> Downward<P> {
         if let Some(known) = known.filter(|known| known.hop.is_proven() && !known.is_gone()) {
             downward.lengthen(&known);
             if !known.hop.answers() {
-                // A new DAO resets the count of missing answers to one: the target still has to
-                // answer.
+                // A new DAO resets the number of unanswered inquiries to one, because the target
+                // still has to answer.
                 downward.hop = UnackedHop::PROVEN;
                 downward.hop.on_unanswered();
             }
