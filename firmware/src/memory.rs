@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 /// Bytes in each buffer: four segments of 462 bytes.
 pub const BUFFER: usize = 1848;
 
-/// At a multiple of four, so that copies cost the same in every build.
+/// Buffers at an address that is a multiple of four, so that copies cost the same in every build.
 #[repr(align(4))]
 struct Aligned([[u8; BUFFER]; 4]);
 

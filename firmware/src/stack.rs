@@ -28,7 +28,8 @@ fn bottom() -> *mut u32 {
     }
 }
 
-/// Fills everything between the image's data and the present stack pointer with the pattern.
+/// Fills the watched part of the stack, up to [`MARGIN`] words below the present stack pointer,
+/// with the pattern.
 #[inline(never)]
 pub fn paint() {
     let here = 0u32;

@@ -10,9 +10,9 @@ const CONTROL: *mut u32 = 0xe000_e010 as *mut u32;
 const RELOAD: *mut u32 = 0xe000_e014 as *mut u32;
 const CURRENT: *mut u32 = 0xe000_e018 as *mut u32;
 
-/// The timer is 24 bits wide and counts down.
+/// The largest value of the timer, which has 24 bits and counts down.
 const WIDTH: u32 = 0x00ff_ffff;
-/// Enabled, no interrupt, on the processor's clock.
+/// Value of the control register: enabled, without interrupt, on the processor's clock.
 const RUN: u32 = 0b101;
 
 pub fn start() {

@@ -21,7 +21,7 @@ const FORMAT: u64 = 57;
 /// An unpublished crate that is listed with its default features: other crates build upon it.
 const SIM: &str = "redpoll-sim";
 
-/// Maximum number of items in a crate.
+/// Crates, each with the maximum number of items in its public interface.
 const LIMITS: [(&str, usize); 5] = [
     ("redpoll-stack", 250),
     ("redpoll-socket", 120),
@@ -193,7 +193,8 @@ fn listings(workspace: &Workspace) -> Result<Result<Vec<Listing>, String>, Failu
     let mut packages = publish::published(workspace)?;
     let features = features(workspace, &packages)?;
     packages.push(SIM.to_owned());
-    // The JSON is next to the documentation, so that most dependencies are read only once.
+    // Uses the build folder of the documentation, so that cargo checks most dependencies only once
+    // for both.
     let mut cargo = workspace.cargo();
     cargo.args(["doc", "--quiet", "--no-deps", "--lib"]);
     cargo.args(["--features", &features.join(",")]);
@@ -211,8 +212,9 @@ fn listings(workspace: &Workspace) -> Result<Result<Vec<Listing>, String>, Failu
     listings.collect::<Result<Vec<_>, _>>().map(Ok)
 }
 
-/// Writes a script for [`unstable`] rustdoc, and returns its path. If the variable were set for
-/// cargo, the dependencies whose build scripts read it would be built again.
+/// Writes a script that runs rustdoc with `RUSTC_BOOTSTRAP`, as [`unstable`] does, and returns the
+/// script's path. If cargo itself had this variable, it would build again the dependencies whose
+/// build scripts read the variable.
 fn rustdoc(folder: &Path) -> Result<PathBuf, Failure> {
     let script = folder.join("rustdoc");
     let text = "#!/bin/sh\nRUSTC_BOOTSTRAP=1 exec rustdoc \"$@\"\n";

@@ -77,16 +77,16 @@ fn run(
         let mut cargo = copy.cargo(workspace);
         cargo.args(["check", "--release", "--target", target]);
         cargo.arg("--target-dir").arg(workspace.root.join(TARGET));
-        // Uses the profile of the example, so that common dependencies are checked once. On these
-        // targets a panic aborts in any case.
+        // The example's profile has this setting, too. With equal settings, common dependencies are
+        // checked only once. On these targets a panic aborts in any case.
         cargo.env("CARGO_PROFILE_RELEASE_PANIC", "abort");
         cargo.env_remove("RUSTFLAGS");
         workspace::run(&mut cargo)?;
         println!("boards: a copy of {TEMPLATE} builds for {target}");
     }
     let mut cargo = copy.cargo(workspace);
-    // These few short tests do not need optimised crates of this repository, which no other build
-    // shares.
+    // No other build shares the crates of this repository that are built for these tests. The tests
+    // are few and short, so their build omits the optimisation.
     for name in patched(&workspace.root.join(TEMPLATE))? {
         let setting = format!("profile.dev.package.redpoll-{name}.opt-level=0");
         cargo.args(["--config", &setting]);

@@ -57,14 +57,14 @@ const BUILDS: [Step; 8] = [
     ("tests built", |w| lanes::build(w).map(|()| None)),
 ];
 
-/// Tests that mostly wait, in lanes, and the page, which has limits in milliseconds. They have a
-/// higher priority than the steps next to them.
+/// Tests that mostly wait, in lanes, and the tests of the web page, which have limits in
+/// milliseconds. They have a higher priority than the steps that run at the same time.
 const WAITING: [Step; 2] = [
     ("tests that wait", |w| lanes::waiting(w).map(|()| None)),
     ("page", web::page),
 ];
 
-/// Tests that compute.
+/// The link of OpenThread's module, and the tests that compute.
 const NEXT: [Step; 2] = [("OpenThread linked", thread::link), ("test", test)];
 
 /// Steps that use the program of the tests' build. They replace neither the program nor the tests.
@@ -334,8 +334,8 @@ fn size(workspace: &Workspace, way: Way) -> Result<Option<String>, Failure> {
 /// Builds the documentation with the arguments and features of [`clippy`], and with its driver.
 /// Cargo keeps the results of each compiler apart, so it would otherwise compile 58 crates again.
 fn doc(workspace: &Workspace) -> Result<Option<String>, Failure> {
-    /// Libraries, and programs without a library of the same name. An example makes cargo select
-    /// the features of dependencies as for tests.
+    /// Libraries, and programs without a library of the same name. Because `seeds` is an example,
+    /// cargo selects the same features of dependencies as for tests.
     const DOCUMENTED: [&str; 7] = [
         "--lib",
         "--bin",

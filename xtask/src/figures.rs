@@ -344,7 +344,7 @@ pub fn run(workspace: &Workspace) -> Outcome {
     Failure::unless_empty("figures: missed:", missed)
 }
 
-/// Prints only the influences on goodput over the lines.
+/// Prints only the table of the influences on goodput over 1 to 4 hops.
 pub fn sensitivity(workspace: &Workspace) -> Outcome {
     build(workspace)?;
     sensitivity::run(workspace)

@@ -71,7 +71,8 @@ pub fn run(workspace: &Workspace) -> Outcome {
     Ok(())
 }
 
-/// A block with its findings: the name, the alternative, and the words.
+/// A block with its findings. Each finding has the name of a pattern, the pattern's alternative,
+/// and the words that match.
 struct Entry {
     place: &'static str,
     file: PathBuf,

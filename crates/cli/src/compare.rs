@@ -257,7 +257,8 @@ mod tests {
             "warning: different scenarios, A is line-2 and B is pair\n"
         );
         assert_eq!(warning(&line_2, &side(&["line-2 duration=2 s"])), "");
-        // Only equal cases of several scenarios are compared.
+        // A side with several cases gets no warning, because only cases that both sides have are
+        // compared.
         assert_eq!(warning(&line_2, &side(&["line-2", "pair"])), "");
     }
 }

@@ -191,7 +191,7 @@ struct Sums {
     waited: Duration,
 }
 
-/// Frames on the air.
+/// Counts frames on the air.
 #[derive(Clone)]
 struct Counter {
     leaf: usize,

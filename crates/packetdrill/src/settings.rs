@@ -65,7 +65,7 @@ impl Settings {
     pub fn apply(&mut self, flags: &str) {
         for flag in flags.split(',') {
             if let Some((key, value)) = flag.split_once('=') {
-                // Ignored, as `parse` documents.
+                // An unknown key or an invalid value has no effect, as `parse` documents.
                 let _ = self.set(key.trim(), value.trim());
             }
         }

@@ -51,7 +51,7 @@ pub trait Protocol {
     /// State of a connection that only this protocol has, in addition to the common [`Body`].
     type Control: 'static;
 
-    /// Returns the port of a new connection; `is_free` says which ports are free.
+    /// Returns the port of a new connection; `is_free` returns whether a port is free.
     fn port(&mut self, rng: &mut Rng, is_free: impl Fn(u16) -> bool) -> Option<u16>;
 
     /// Opens a connection. Its SYN is the first segment that the stack requests from it.

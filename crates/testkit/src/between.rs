@@ -30,7 +30,7 @@ struct End {
     closed: bool,
     /// Segments that the link holds, with their bytes.
     held: VecDeque<(Token, Vec<u8>)>,
-    /// The furthest edge of a window announced.
+    /// The furthest right edge of a window that this end has announced.
     edge: Option<SeqNum>,
 }
 

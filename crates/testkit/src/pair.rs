@@ -40,9 +40,9 @@ pub struct Report {
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum What {
-    /// The link from this side has read the first half of its segment of this number.
+    /// The link from this side has read the first half of the segment with this number.
     Half(usize, u32),
-    /// The link from this side has finished the service of this segment.
+    /// The link from this side has finished the service of the segment with this number.
     Served(usize, u32),
     /// The packet with this number arrives at this side.
     Arrive(usize, usize),

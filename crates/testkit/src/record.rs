@@ -87,7 +87,7 @@ impl Record {
         self
     }
 
-    /// Window. By default a sent segment has 4096, and that of a received segment is not compared.
+    /// Window. By default it is 4096 in `send!`, and not compared in `recv!`.
     pub fn win(mut self, win: u16) -> Self {
         self.win = Some(win);
         self

@@ -23,7 +23,7 @@ pub(crate) enum Order {
 
 /// The state that both halves share. It has no lock, so both run on one executor.
 pub struct Exchange {
-    /// A transmission that waits for the driver.
+    /// A transmission that waits for the driver: whether it begins with a channel assessment.
     transmit: Cell<Option<bool>>,
     /// State in which the node wants the radio between operations.
     rest: Cell<RadioWork>,

@@ -21,9 +21,9 @@ use crate::message::{Clock, ClockAsk, Mode, Scene};
 use crate::scribe::Scribe;
 use crate::story::Story;
 
-/// Interval of messages about changes to browsers.
+/// Interval between two messages to browsers about changes.
 const TURN: Duration = Duration::from_millis(20);
-/// Interval of messages with the figures of all nodes.
+/// Interval between two messages with the figures of all nodes.
 const FIGURES: Duration = Duration::from_millis(250);
 
 #[derive(Debug)]

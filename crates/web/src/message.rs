@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum FromServer<'a> {
-    /// Once, at the beginning of a run.
+    /// Sent once, at the beginning of a run.
     Hello(&'a Hello),
     Scene(&'a Scene),
     /// The present state of nodes and connections; earlier frames are not available.
@@ -21,7 +21,7 @@ pub enum FromServer<'a> {
     Answer(Answer),
 }
 
-/// The message as JSON.
+/// Formats the message as JSON.
 impl fmt::Display for FromServer<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Messages consist of numbers, texts and lists, so the conversion to JSON cannot fail.

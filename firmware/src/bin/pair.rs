@@ -35,7 +35,7 @@ const WINDOW: usize = BUFFER / PAYLOAD;
 /// Capacity of the wire: the longest segment.
 const WIRE: usize = HEADER + PAYLOAD + 28;
 
-/// Bytes at a multiple of four, so that copies cost the same in every build.
+/// Bytes at an address that is a multiple of four, so that copies cost the same in every build.
 #[repr(align(4))]
 struct Aligned<const N: usize>([u8; N]);
 

@@ -31,7 +31,7 @@ const LONGEST: usize = 462;
 type Buffer = &'static mut [u8];
 type Place<C> = Slot<Buffer, C>;
 
-/// Bytes at a multiple of four.
+/// Bytes of a segment, at an address that is a multiple of four.
 #[repr(align(4))]
 struct Wire([u8; 20 + 4 + LONGEST]);
 

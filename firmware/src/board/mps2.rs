@@ -12,7 +12,7 @@ const DIVIDER: u32 = UART + 0x10;
 
 const TX_FULL: u32 = 1;
 const RX_FULL: u32 = 1 << 1;
-/// Transmitter and receiver on, with an interrupt for each received byte.
+/// Value of the control register: transmitter and receiver on, an interrupt for each received byte.
 const RUN: u32 = 0b1011;
 
 /// See the [module](self).

@@ -13,7 +13,7 @@ const ON: u32 = UART + 0x500;
 const RX: u32 = UART + 0x518;
 const TX: u32 = UART + 0x51c;
 const BAUD_RATE: u32 = UART + 0x524;
-/// 1 Mbit/s.
+/// Value of the baud rate register for 1 Mbit/s.
 const FASTEST: u32 = 0x1000_0000;
 /// `ENABLE` takes this value and no other.
 const ENABLED: u32 = 4;

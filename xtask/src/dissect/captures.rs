@@ -7,7 +7,7 @@ use super::{Extent, frames};
 use crate::report::Failure;
 use crate::workspace;
 
-/// Link type with check sequence; `WITHOUT_FCS`: link type without.
+/// Link type of captures whose frames contain the FCS; `WITHOUT_FCS`: of captures without it.
 const WITH_FCS: u32 = 195;
 const WITHOUT_FCS: u32 = 230;
 const PER_FILE: usize = 4_000;
@@ -131,12 +131,12 @@ fn scenarios(program: &Path) -> Result<Vec<String>, Failure> {
 /// the number of frames.
 fn duration(scenario: &str, extent: Extent) -> &'static str {
     let (short, long) = match scenario {
-        // 1,000 nodes.
+        // A run of 1,000 nodes has many frames.
         "grid-1000" => ("1 s", "3 s"),
         "pair" | "line-1" | "bystander" | "grid-30" => ("8 s", "12 s"),
         // The first transfer begins after 30 s.
         "intruder" | "sleepy-rpl" => ("10 s", "40 s"),
-        // Sleepy nodes, and readings at long intervals.
+        // These scenarios have sleepy nodes, or readings at long intervals.
         "sleepy-web" | "sleepy-3" | "sleepy-parents" | "thread-like" => ("10 s", "100 s"),
         "readings" | "readings-day" => ("8 s", "100 s"),
         "k7-corridor" | "duty-cycled" => ("8 s", "40 s"),

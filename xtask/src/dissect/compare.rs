@@ -24,7 +24,7 @@ pub struct Difference {
 
 pub struct Found {
     pub frames: usize,
-    /// Number of values that are the same.
+    /// Number of values that are equal in both programs.
     pub values: usize,
     pub differences: Vec<Difference>,
 }

@@ -1,4 +1,5 @@
-//! Frames of all header forms, made without the project's codecs: these would hide their faults.
+//! Frames of all header forms, made without the project's codecs, because frames from a faulty
+//! codec would hide the codec's fault.
 
 use super::lowpan::{compressed, hc1, mesh, routes};
 use super::mac::{self, Addresses, around, data};

@@ -44,7 +44,7 @@ pub struct Row {
 #[derive(Debug)]
 pub struct Cell {
     pub template: Template,
-    /// Values by seed; empty if the text has no number.
+    /// The runs of each seed; empty if the text has no number.
     pub runs: Vec<Compared>,
 }
 

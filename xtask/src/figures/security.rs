@@ -66,9 +66,9 @@ const fn pace(full: &Segment<'_>, ack: u64, rests: u64) -> f64 {
 }
 
 const WITHOUT: f64 = pace(&PLAIN, PLAIN_ACK, 0);
-/// Share of the goodput that remains if all segments are full: 0.901.
+/// Goodput with security, divided by goodput without, if all segments are full: 0.901.
 const FULL: f64 = pace(&PROTECTED, PROTECTED_ACK, 0) / WITHOUT;
-/// The ratio if the remainder of the buffer always follows three full segments: 0.870.
+/// The same ratio if the remainder of the buffer always follows three full segments: 0.870.
 const WITH_RESTS: f64 = pace(&PROTECTED, PROTECTED_ACK, 1) / WITHOUT;
 /// Relative random deviation of the measured ratio. Goodput over a line varies by up to 4 %
 /// (`docs/model/throughput.md`); the mean of five ratios of two runs varies by 4 % · √(2 / 5).

@@ -12,7 +12,7 @@ pub struct Rule {
     apply: fn(&mut Adapted) -> bool,
 }
 
-/// A script before it reaches the tool.
+/// A script with the changes for the library, as the tool runs it.
 #[derive(Clone)]
 pub struct Adapted {
     pub suite: Suite,
@@ -21,7 +21,7 @@ pub struct Adapted {
     pub flags: Vec<String>,
 }
 
-/// Linux's and FreeBSD's rules, in their order.
+/// The rules for the scripts of Linux and FreeBSD, in the order in which they apply.
 pub const RULES: [Rule; 11] = [
     Rule {
         name: "addresses",

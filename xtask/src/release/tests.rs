@@ -75,7 +75,7 @@ impl Clone {
         Some(clone)
     }
 
-    /// Restores the first state, without tags, here and at the origin.
+    /// Restores the first state, without tags, in the clone and at its origin.
     fn reset(&self) {
         self.git(&["reset", "--quiet", "--hard", &self.base]);
         self.git(&["clean", "--quiet", "--force", "-d"]);

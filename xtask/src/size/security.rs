@@ -24,7 +24,7 @@ pub struct Security {
     pub flash: Flash,
     /// Places of the project that may panic, in the image with security.
     pub panics: Vec<String>,
-    /// Places of the ciphers' crates, which index arrays of constant length.
+    /// Places in the ciphers' crates that may panic, because they index arrays of constant length.
     foreign_panics: Vec<String>,
     /// Counted frames; empty if no image could be run.
     frames: Vec<Frame>,

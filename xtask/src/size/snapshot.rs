@@ -46,7 +46,8 @@ pub fn limit(name: &str) -> Option<u64> {
     LIMITS.iter().find(is_it).map(|(_, bytes)| *bytes)
 }
 
-/// Returns whether the snapshot contains a type's size: those with many instances.
+/// Returns whether the snapshot contains the size of the type `name`: it has the sizes of types
+/// with many instances.
 pub fn holds(name: &str) -> bool {
     let others = [
         "::ConnectionSlot<",

@@ -23,7 +23,7 @@ pub struct Expected {
     numbers: Numbers,
 }
 
-/// The first line that does not fit.
+/// The first line of an output that differs from the page.
 #[derive(Debug, PartialEq)]
 pub struct Difference {
     /// Line of the page that shows the expected output.

@@ -10,7 +10,7 @@ use super::point::{Load, Point, Routing, Topology};
 /// Measurements of a corridor of ten nodes, in the K7 format.
 const CORRIDOR: &str = include_str!("../../../../scenarios/k7-corridor.k7");
 const CHANNEL: &str = "26";
-/// Nodes of the corridor.
+/// Number of nodes of the corridor.
 const TILE: usize = 10;
 /// Least share of delivered frames with which a link of the corridor is part of a scenario; worse
 /// links are left out.

@@ -172,7 +172,8 @@ impl Session {
         Ok(None)
     }
 
-    /// Advertises the route to the mesh on the user's link; after an error, only this stops.
+    /// Advertises the route to the mesh on the user's link. After an error the advertisements end,
+    /// and the mesh continues.
     fn advertise(&mut self) {
         let now = self.gateway.clock().now();
         let turn = self.advertiser.as_mut().map(|it| it.turn(now));

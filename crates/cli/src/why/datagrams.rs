@@ -41,8 +41,9 @@ pub enum Fate {
         last: Place,
         attempts: u32,
         hidden: Option<Place>,
-        /// Whether the last attempt was not acknowledged. If it was acknowledged, the sender did
-        /// not receive the acknowledgement, or sends no more fragments because of an earlier loss.
+        /// Whether the loss is certain, because the last attempt was not acknowledged. If it was
+        /// acknowledged, the sender did not receive the acknowledgement, or sends no more fragments
+        /// because of an earlier loss.
         is_sure: bool,
     },
     /// The outcome is not judged: the datagram arrived earlier, or was in transit at the end of the
@@ -275,7 +276,7 @@ impl Datagrams {
 
     /// Handles the beginning of a datagram. Reports the datagrams that its sender has given up:
     /// those with a lost frame, with the same label or segment, and those that exceed the
-    /// reassembly time. Reports losses of the same segment on other links too.
+    /// reassembly time. If the same segment was lost on another link, reports that loss, too.
     fn give_up(
         &mut self,
         transfer: &Transfer,

@@ -15,8 +15,9 @@ use super::tally::{Event, Tally};
 const FLIGHT_MAX: usize = 1_024;
 /// Number of duplicate acknowledgements that cause a retransmission at once (RFC 5681 §3.2).
 const DUPLICATES: u32 = 3;
-/// A timeout is late if it exceeds the timeout by RFC 6298 by this factor. The sender's own timeout
-/// may be longer, because the sender can also measure round trips of retransmitted segments.
+/// A retransmission by timeout counts as late if it comes after more than this multiple of the
+/// timeout by RFC 6298. The sender's own timeout may be longer, because the sender can also measure
+/// round trips of retransmitted segments.
 const LATE: u64 = 2;
 /// Maximum number of doublings of a timeout.
 const TIMEOUTS_MAX: u32 = 6;

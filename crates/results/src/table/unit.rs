@@ -32,7 +32,7 @@ const COUNTED: &[&str] = &[
     "rpl",
 ];
 
-/// Counts and ordinal numbers outside of those objects.
+/// Counts and ordinal numbers outside of the objects in [`COUNTED`].
 const COUNTS: &[&str] = &[
     "addresses_refused",
     "collisions",

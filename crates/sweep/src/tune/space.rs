@@ -19,7 +19,7 @@ pub struct Parameter {
 
 #[derive(Clone, Debug)]
 pub enum Values {
-    /// A list in which neighbours are similar.
+    /// A list of values, in which neighbouring values have similar effects.
     List(Vec<String>),
     Range {
         ends: Ends,

@@ -55,7 +55,7 @@ pub(super) struct Rule {
 
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) enum Effect {
-    /// Drops no packet.
+    /// Any other effect, which drops no packet.
     #[default]
     Other,
     Drop,

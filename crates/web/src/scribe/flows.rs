@@ -161,7 +161,7 @@ impl Flows {
         let (forth, back) = (known((from, to)), known((to, from)));
         if let Some(id) = forth {
             let track = self.track(id)?;
-            // The same ports again, for another connection.
+            // A SYN with another sequence number opens a new connection between the same ports.
             let is_other = opens && track.first[0].is_some_and(|first| first != tcp.seq);
             if !is_other {
                 return Some((id, 0));

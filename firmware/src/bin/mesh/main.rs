@@ -2,8 +2,8 @@
 //! CoAP. Measures the instructions of each of their steps. Runs on QEMU, see [`image::stopwatch`].
 //!
 //! The radios accept each frame at once; the time advances by a few milliseconds per frame. One
-//! attempt in sixteen finds the channel busy, another one loses its acknowledgment. The steps are
-//! those of the simulator, which multiplies them by these measurements.
+//! attempt in sixteen finds the channel busy, another one loses its acknowledgment. The simulator
+//! counts the same steps, and multiplies their numbers by these measurements.
 #![no_std]
 #![no_main]
 

@@ -8,7 +8,7 @@ use redpoll_sim::{AppKind, AppSpec, FaultRule, FlowFigures, LatencyMs, Report, S
 use super::columns::Table;
 use super::{ROWS, more, percent};
 
-/// Maximum number of listed flows without delivery.
+/// Maximum number of listed flows that ended early or delivered nothing.
 const TROUBLES: usize = 10;
 
 pub(super) fn flows(text: &mut String, flows: &[FlowFigures]) {
@@ -97,9 +97,9 @@ fn patience_s(app: &AppSpec) -> f64 {
     2.0 * f64::from(batch.max(1)) * interval.as_micros() as f64 / 1e6
 }
 
-/// Writes a line for each node that was switched off, and for each flow that ended early or
-/// delivered nothing. Transfers that are complete, and periodic apps that have been silent for
-/// less than two periods, get no line.
+/// Writes a line for each node that was switched off, for each node whose address a router refused,
+/// and for each flow that ended early or delivered nothing. Transfers that are complete, and
+/// periodic apps that have been silent for less than two periods, get no line.
 pub(super) fn troubles(text: &mut String, report: &Report, scenario: &Scenario) {
     /// Share of the run up to which a flow must have been active: a flow that is silent during the
     /// last tenth of the run has ended.

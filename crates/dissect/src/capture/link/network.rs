@@ -12,9 +12,9 @@ mod ethertype {
     pub const VLAN: u16 = 0x8100;
     pub const IEEE802154: u16 = 0x809a;
     pub const IPV6: u16 = 0x86dd;
-    /// The outer tag of two (IEEE 802.1ad, QinQ).
+    /// Type of the outer of two VLAN tags (IEEE 802.1ad, QinQ).
     pub const SERVICE_VLAN: u16 = 0x88a8;
-    /// The outer tag of two before IEEE 802.1ad.
+    /// Type of the outer of two VLAN tags before IEEE 802.1ad.
     pub const OLD_SERVICE_VLAN: u16 = 0x9100;
     pub const LOWPAN: u16 = 0xa0ed;
 }

@@ -166,7 +166,7 @@ fn findings(figure: &mut Figure, x: &'static str, case: &dyn Fn(Traffic, u32) ->
 }
 
 struct Mesh {
-    /// The topology in TOML, without the file that holds it.
+    /// The table `topology` in TOML, without its key `file`, whose value is in the field `file`.
     text: String,
     file: String,
     /// Nodes with traffic: all that have a route to the border router.

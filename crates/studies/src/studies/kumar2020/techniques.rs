@@ -32,7 +32,8 @@ fn lossy(case: Case) -> Case {
     ])
 }
 
-/// Twice the loss, on which the paper makes no statement.
+/// A loss of 20 % of the frames, twice that of [`lossy`]. The paper makes no statement on this
+/// loss.
 const A_FIFTH: (&str, &str) = ("faults.air.share", "20 %");
 
 /// Indirect frames as in OpenThread: no retransmission before the next poll, and no preemption.

@@ -35,7 +35,7 @@ impl Probe for Transfer {
 }
 
 struct Looking {
-    /// Charge and frames when the leaf began.
+    /// Charge and frames at the first sample after the start of the transfer.
     before: Option<(f64, f64)>,
     found: Charge,
 }

@@ -14,7 +14,7 @@ pub struct Quantity {
     pub read: fn(&Found) -> Reading,
     /// Label of the ratio.
     pub ratio: &'static str,
-    /// Name of its criterion.
+    /// Name of the criterion that judges the ratio.
     pub criterion: &'static str,
 }
 
@@ -57,7 +57,7 @@ pub fn add(
         }
     }
     for (quantity, judged) in quantities.iter().zip(judged) {
-        // `By::ALL` has TCPlp first.
+        // The first row is that of TCPlp, because `By::ALL` begins with TCPlp.
         figure
             .ratio(quantity.ratio, judged[1], judged[0])
             .judged(quantity.criterion);
