@@ -50,11 +50,13 @@ impl Checksum {
         sum
     }
 
-    /// Adds up to 128 KiB of bytes, which continue where the last call ended. It adds aligned
-    /// halfwords in memory order. A byte before the halfwords is the second byte of its halfword,
-    /// and a byte after them the first.
+    /// Adds up to 128 KiB of bytes, which continue where the last call ended. The function reads
+    /// aligned halfwords in the processor's byte order. If `bytes` begins at an odd address, its
+    /// first byte counts as the second byte of a halfword. A single byte after the last halfword
+    /// counts as the first byte of one more halfword.
     pub fn add(&mut self, bytes: &[u8]) {
-        // A shortcut, because the second piece of a ring buffer is usually empty.
+        // A shortcut for the second of the two pieces in which a ring returns bytes: it is
+        // usually empty.
         if bytes.is_empty() {
             return;
         }

@@ -15,8 +15,8 @@ pub struct Delivery {
     pub taken: u64,
     /// Written bytes that the client has not acknowledged.
     pub unacked: u64,
-    /// Time since the answer began. It begins again when the server has waited for the
-    /// acknowledgment of the [first bytes](Self::is_beginning).
+    /// Time since the answer began, or, if the server waited for the acknowledgment of the
+    /// [first bytes](Self::is_beginning), time since that acknowledgment arrived.
     pub age: Duration,
 }
 

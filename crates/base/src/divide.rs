@@ -27,7 +27,7 @@ pub const fn divide(n: u32, by: u32) -> u32 {
 }
 
 /// Returns `n` divided by `by`, rounded down, modulo 2^32; 0 if `by` is 0. `by` must be below 2^31.
-/// The compiler's division with a 64-bit quotient takes a kilobyte of code more.
+/// The compiler's division with a 64-bit quotient takes a kilobyte of code more than this function.
 #[inline(never)]
 pub const fn divide_long(n: u64, by: u32) -> u32 {
     let (high, mut quotient) = ((n >> 32) as u32, n as u32);

@@ -35,8 +35,8 @@ pub fn emit(level: Level, module: &str, text: core::fmt::Arguments<'_>) {
 
 /// Logs an event: a [`Level`](crate::events::Level), and a text with arguments as in `format!`.
 ///
-/// The features `log` and `defmt` of this crate determine the logs. Without both, the macro checks
-/// its arguments and produces no code.
+/// The features `log` and `defmt` of this crate select the log that receives the event. With
+/// neither feature, the macro checks its arguments and produces no code.
 ///
 /// ```
 /// redpoll_base::event!(Debug, "drop: {}", "no_route");

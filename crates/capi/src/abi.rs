@@ -13,7 +13,7 @@ use crate::measure::RpTcpInfo;
 use crate::node::RpWork;
 use crate::waiting::RpWaiter;
 
-/// See the header.
+/// `redpoll.h` describes this function.
 #[unsafe(no_mangle)]
 pub extern "C" fn rp_abi_check(
     config: usize,

@@ -105,7 +105,8 @@ impl RpConfig {
         let buffers = [self.send_buffer, self.receive_buffer, self.udp_buffer];
         let sleeps_without_parent = self.sleepy != 0 && self.parent >= 0xfffe;
         let sleeps_and_forwards = self.sleepy != 0 && self.role != LEAF;
-        // These nodes need an EUI-64, because routers identify registrations by EUI-64 (RFC 8505).
+        // A sleepy leaf and a router with sleepy children need an EUI-64, because routers identify
+        // registrations by EUI-64 (RFC 8505).
         let registers = self.sleepy != 0 || self.children > 0;
         let routes_by_rpl = self.rpl_neighbours > 0;
         // RPL itself chooses the parent, and a sleepy leaf leaves routing to its parent.

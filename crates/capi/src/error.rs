@@ -131,7 +131,7 @@ fn meaning(code: Code) -> &'static CStr {
     }
 }
 
-/// See the header.
+/// `redpoll.h` describes this function.
 #[unsafe(no_mangle)]
 pub extern "C" fn rp_strerror(code: Code) -> *const c_char {
     meaning(code).as_ptr()

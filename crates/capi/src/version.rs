@@ -9,7 +9,7 @@ const VERSION: &CStr =
         Err(_) => c"",
     };
 
-/// See the header.
+/// `redpoll.h` describes this function.
 #[unsafe(no_mangle)]
 pub extern "C" fn rp_version() -> *const c_char {
     VERSION.as_ptr()

@@ -105,7 +105,7 @@ impl Waiter for RpWaiter {
 }
 
 /// # Safety
-/// The header states the conditions.
+/// `redpoll.h` states the conditions.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_wait_connect(
     waiter: *const RpWaiter,
@@ -120,7 +120,7 @@ pub unsafe extern "C" fn rp_wait_connect(
 }
 
 /// # Safety
-/// The header states the conditions.
+/// `redpoll.h` states the conditions.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_wait_accept(
     waiter: *const RpWaiter,
@@ -138,7 +138,7 @@ pub unsafe extern "C" fn rp_wait_accept(
 }
 
 /// # Safety
-/// The header states the conditions.
+/// `redpoll.h` states the conditions.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_wait_send(
     waiter: *const RpWaiter,
@@ -152,7 +152,7 @@ pub unsafe extern "C" fn rp_wait_send(
 }
 
 /// # Safety
-/// The header states the conditions.
+/// `redpoll.h` states the conditions.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_wait_recv(
     waiter: *const RpWaiter,
@@ -166,7 +166,7 @@ pub unsafe extern "C" fn rp_wait_recv(
 }
 
 /// # Safety
-/// The header states the conditions.
+/// `redpoll.h` states the conditions.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_wait_recvfrom(
     waiter: *const RpWaiter,
@@ -187,7 +187,7 @@ pub unsafe extern "C" fn rp_wait_recvfrom(
 }
 
 /// # Safety
-/// The header states the conditions.
+/// `redpoll.h` states the conditions.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_wait_sendto(
     waiter: *const RpWaiter,
@@ -207,7 +207,7 @@ pub unsafe extern "C" fn rp_wait_sendto(
 }
 
 /// # Safety
-/// The header states the conditions.
+/// `redpoll.h` states the conditions.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_wait_poll(
     waiter: *const RpWaiter,

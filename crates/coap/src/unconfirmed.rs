@@ -3,7 +3,8 @@
 use redpoll_base::{Duration, Instant};
 
 /// At least 2 of any 16 consecutive messages must be confirmable (the draft, §5, rule 1). One
-/// confirmable message after seven others fulfils this rule; even spacing measures the path best.
+/// confirmable message after seven others fulfils this rule, and measures the path at even
+/// intervals.
 const IN_A_ROW: u8 = 7;
 /// "a CoAP endpoint can always send non-confirmables if their rate does not
 /// exceed 1 B/s" (the draft, §5).

@@ -232,7 +232,8 @@ impl From<Duration> for Millis {
     }
 }
 
-/// [`Config`] as stored in a connection: packed, with the nearest valid value for an invalid one.
+/// [`Config`] as stored in a connection: packed, and with the nearest valid value in place of each
+/// invalid one.
 #[derive(Clone, Debug)]
 pub(crate) struct Params {
     pub(crate) initial_rto: Millis,

@@ -88,8 +88,9 @@ impl EventSet {
         };
     }
 
-    /// Returns the next event in logical order and removes it. `error` is the reason if an error
-    /// ended the connection.
+    /// Removes and returns the pending event with the lowest bit, so that `Connected` precedes
+    /// `Readable`, and the end of the connection is last. `error` is the reason if an error ended
+    /// the connection.
     pub(crate) fn take(&mut self, error: Option<Error>) -> Option<Event> {
         let lowest = self.bits & self.bits.wrapping_neg();
         self.bits &= !lowest;

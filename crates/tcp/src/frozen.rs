@@ -26,7 +26,7 @@ const PROLOGUE: usize = 5;
 pub enum FreezeError {
     /// The handshake is not complete, the connection has ended, or it is orphaned.
     State,
-    /// The memory is shorter than [`frozen_len`](crate::Connection::frozen_len).
+    /// The output buffer is shorter than [`frozen_len`](crate::Connection::frozen_len).
     NoRoom,
 }
 

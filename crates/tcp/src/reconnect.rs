@@ -7,7 +7,8 @@ use redpoll_base::{Duration, Instant, Rng, Wake};
 pub struct ReconnectPolicy {
     /// Delay after the first failure; it doubles after each further failure. Default 2 s.
     pub first: Duration,
-    /// Maximum delay. Default 15 minutes: without a server, a node sends about 40 SYNs in a night.
+    /// Maximum delay. Default 15 minutes: if the server's host refuses every attempt, a node sends
+    /// about 40 SYNs in 8 hours.
     pub most: Duration,
     /// Lifetime from which a connection counts as a success. Default 1 minute, so that a server
     /// which accepts connections and drops them does not reset the delay.

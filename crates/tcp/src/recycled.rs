@@ -1,8 +1,8 @@
 //! Memory of connections that left TIME-WAIT early.
 //!
 //! RFC 9293 §3.6.1: TIME-WAIT acknowledges the peer's FIN again if the first acknowledgment is
-//! lost. A node short of memory gives the slot of such a connection to another one before the time
-//! is over. A repeated FIN then matches no connection. The node would answer with a reset
+//! lost. A node short of memory gives the memory of such a connection to a new connection before
+//! TIME-WAIT is over. A repeated FIN then matches no connection. The node would answer with a reset
 //! (§3.10.7.1), or not at all if the segment might complete a handshake by SYN cookie, and the peer
 //! would stay in LAST-ACK for minutes. The FIN itself contains what its acknowledgment needs, so
 //! four bytes per connection suffice to recognise it.
@@ -19,14 +19,14 @@ use crate::{
     TimestampOption,
 };
 
-/// Number of connections that are remembered; nodes have fewer slots.
+/// Number of connections that are remembered; nodes have memory for fewer connections.
 const MOST: usize = 8;
 
 /// Value in place of SND.NXT and RCV.NXT of a frozen connection, because any of its packets may
 /// arrive late.
 const FROZEN: [SeqNum; 2] = [SeqNum(0); 2];
 
-/// The last connections that lost their slot in TIME-WAIT or were frozen.
+/// The last connections that lost their memory in TIME-WAIT or were frozen.
 #[derive(Debug, Default)]
 pub struct Recycled {
     /// A hash of both ends, SND.NXT and RCV.NXT for each remembered connection; 0 if unused.
@@ -35,7 +35,7 @@ pub struct Recycled {
 }
 
 impl Recycled {
-    /// Remembers a connection in TIME-WAIT whose slot another connection takes.
+    /// Remembers a connection in TIME-WAIT whose memory another connection takes.
     pub fn remember<B: Bytes, S: SendStore, A: Algorithms>(
         &mut self,
         isn: &IsnGenerator,

@@ -48,7 +48,7 @@ pub struct Incoming<'a> {
     pub now: Instant,
     /// Index of the destination among the node's addresses.
     pub local: u8,
-    /// Information about its packet.
+    /// Information from the IP layer about the packet.
     pub meta: &'a IpMeta,
     /// The segment.
     pub seg: &'a Segment<'a>,

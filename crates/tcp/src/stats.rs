@@ -68,7 +68,7 @@ pub struct Retransmissions {
     pub path_mtu: u32,
     /// Tail loss probes (RFC 8985 §7).
     pub tail: u32,
-    /// Old data that probe a window which shrank to zero.
+    /// Retransmissions that probe a window which shrank to zero.
     pub probe: u32,
 }
 

@@ -9,7 +9,8 @@ use super::packet::{self, Segment};
 use super::{Cache, Choice};
 
 impl<M: Kinds> Cache<M> {
-    /// Releases the copies of data that the end `upper` sent before `ack`: they are acknowledged.
+    /// Releases the copies of acknowledged data: those that one end of the connection sent, with
+    /// sequence numbers before `ack`. `upper`: whether this end has the greater address and port.
     pub(super) fn on_acked(&mut self, place: usize, upper: bool, ack: SeqNum) {
         let is_over = |it: &Copied| it.is_of(place, upper) && !it.stage.waits() && ack > it.seq;
         let over = self

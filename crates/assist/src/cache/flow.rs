@@ -25,7 +25,8 @@ impl FlowSlot {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flow {
     pub(super) ends: Ends,
-    /// State of each end: of that with the lower address and port, and of the upper one.
+    /// State of both ends: first of the lower end, which has the lower address and port, then of
+    /// the upper end.
     sides: [Side; 2],
     /// Time of the last segment.
     pub(super) used: Instant,
@@ -118,7 +119,8 @@ impl Flow {
         if upper { upper_side } else { lower_side }
     }
 
-    /// Returns RTT_est: the round-trip time from here to the peer of the end `upper`.
+    /// Returns RTT_est: the round-trip time from here to the target of the segments that one end
+    /// sends: the upper end if `upper`, otherwise the lower end.
     pub(super) fn rtt(&self, upper: bool, params: &Params) -> Duration {
         let known = self.side(upper).rtt_us.map(Duration::from_micros);
         known.unwrap_or(params.initial_rtt)

@@ -1,4 +1,4 @@
-//! The cache as a node's assistant.
+//! Lets a node use the cache as its assistant.
 
 use redpoll_base::{Instant, Memory, Wake};
 use redpoll_stack::assist::{Assist, Disposition, Passing};

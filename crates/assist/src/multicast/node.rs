@@ -1,4 +1,4 @@
-//! The groups as a node's assistant.
+//! Lets a node use [`Multicast`] as its assistant.
 
 use redpoll_base::{Addr, Instant, Memory, Wake};
 use redpoll_stack::assist::{Assist, Disposition, Passing, ToGroup};

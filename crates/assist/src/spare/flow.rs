@@ -18,8 +18,8 @@ pub struct FlowSlot {
     pub(super) active_at: Instant,
     /// First byte that the node has not acknowledged, if known. The stored data begins there.
     pub(super) una: Option<SeqNum>,
-    /// Number of stored bytes, number of them forwarded since the last retransmission,
-    /// and largest number ever forwarded.
+    /// Number of stored bytes; `sent`: number of these bytes forwarded since the peer's last
+    /// retransmission; `ever`: number of these bytes forwarded at least once.
     pub(super) len: u32,
     pub(super) sent: u32,
     pub(super) ever: u32,

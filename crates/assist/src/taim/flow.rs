@@ -63,7 +63,7 @@ pub struct FlowSlot {
     /// Number of the flow's first waiting packet, in the order of arrival.
     pub(super) first_number: u64,
     pub(super) place: u32,
-    /// Neighbours in the list of idle flows.
+    /// Indices of the adjacent flows in the list of idle flows.
     pub(super) older: u32,
     pub(super) newer: u32,
 }

@@ -27,9 +27,9 @@
 //!   that the ends measure do. An answer is an acknowledgment, or a new byte after an
 //!   acknowledgment of all earlier ones. The expected retransmission timeout is that of RFC 6298.
 //! - The number of waiting flows is its mean over the period.
-//! - A flow counts for the fastest and the slowest once it has existed for a whole period, and
-//!   while it is active. A flow without data to send counts as a slow one while it is active: TAiM
-//!   is for flows that send as fast as they can.
+//! - The fastest and the slowest flow are found among the active flows that have existed for a
+//!   whole period. A flow without data to send counts as a slow flow while it is active: TAiM is
+//!   for flows that send as fast as they can.
 //!
 //! [`Policy::Lead`] is another rule for when packets leave. It needs neither `delaytime` nor the
 //! decision each minute: see [`Lead`].
@@ -39,7 +39,7 @@
 //!
 //! An addition against forged traffic: packets of a flow pass at once until each end has
 //! acknowledged the other one's data. This takes three packets, and an attacker who does not
-//! see the sequence numbers cannot forge them. Real fragments pass at once, too.
+//! see the sequence numbers cannot forge them. IP fragments pass at once, too.
 //!
 //! ```
 //! use redpoll_assist::taim::{FlowSlot, HeldSlot, Input, Memory, Params, Taim};

@@ -98,7 +98,7 @@ fn event(event: Event) -> Code {
     }
 }
 
-/// Memory that C passes, which must not overlap other such memory.
+/// Address and length of memory that C passes. The buffers and the connection must not overlap.
 #[derive(Clone, Copy)]
 struct Region(*const u8, usize);
 

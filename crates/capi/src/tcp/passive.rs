@@ -203,7 +203,7 @@ pub(crate) unsafe fn listener_at<'a>(host: &Host, to: Endpoint) -> Option<&'a mu
     all.find_map(|it| it.it.takes(to).then_some(it))
 }
 
-/// Processes a segment for a listener that belongs to no connection.
+/// Processes a segment that belongs to no connection and is for a listener.
 ///
 /// # Safety
 /// The memory of the host's connections is valid.

@@ -107,7 +107,7 @@ pub unsafe extern "C" fn rp_tcp_input(
     }))
 }
 
-/// Processes a segment, and returns its answer if it belongs to no connection.
+/// Processes a segment. If the segment belongs to no connection, returns the answer to it, if any.
 ///
 /// # Safety
 /// The memory of the host's connections and listeners is valid.
@@ -125,7 +125,8 @@ unsafe fn input(host: &mut Host, incoming: &Incoming<'_>) -> Option<Reply> {
     if let Some(place) = place
         && let Some(open) = place.it.open_mut()
     {
-        // RFC 9293 §3.6.1, MAY-2: TIME-WAIT yields if a listener accepts the request.
+        // RFC 9293 §3.6.1, MAY-2: a new connection may replace one in TIME-WAIT, if a listener
+        // accepts the request.
         if listener.is_none() || !open.yields_to(seg) {
             open.input(now, meta, seg);
             return None;

@@ -306,8 +306,8 @@ impl Endpoint {
         }
         let is_reduced = asked.is_get() && block.more && size < usual;
         if is_reduced {
-            // RFC 9175 §2.2: a client that repeats the value gets larger blocks. Another client
-            // continues with small blocks.
+            // RFC 9175 §2.2: a client that repeats the Echo value gets larger blocks. A client that
+            // does not repeat it continues with small blocks.
             self.counters.challenges += 1;
             let value = self.verified.value(now, asked.from);
             packet.add_option(CoapOption::from(ECHO), value);
@@ -327,8 +327,8 @@ impl Endpoint {
         may_be && encode(packet).len() > self.config.initial_response
     }
 
-    /// Returns a response with an Echo value, in place of the response for an unverified peer.
-    /// RFC 9175 §2.3: the peer repeats its request with this value.
+    /// Returns a response with an Echo value. An unverified peer gets it instead of the
+    /// application's response. RFC 9175 §2.3: the peer repeats its request with this value.
     fn challenge(&mut self, now: Instant, asked: &Asked) -> Packet {
         self.counters.challenges += 1;
         let mut packet = Response::new(ResponseType::Unauthorized).packet();

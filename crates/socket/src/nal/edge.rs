@@ -101,7 +101,7 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> TcpAccept for TcpListener<'_, P, C
         Self: 'a;
 
     /// Returns the next connection. Resets a connection for which there is no [`Watch`], and waits
-    /// for the next one: an error would end a server whose only fault is that it is busy.
+    /// for the next one, because an error would end a server that only lacks a free [`Watch`].
     async fn accept(&self) -> Result<(SocketAddr, Self::Socket<'_>), Errno> {
         loop {
             match TcpListener::accept(self).await {

@@ -314,7 +314,8 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
         result
     }
 
-    /// Tries now and whenever success is possible, until the result is not `EAGAIN`.
+    /// Calls `attempt` now, and again after each event that may let it succeed, until its result is
+    /// not `EAGAIN`.
     async fn until<R>(
         &self,
         key: Key,

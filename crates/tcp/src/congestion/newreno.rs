@@ -36,7 +36,7 @@ impl NewReno {
     fn usable(&self, acked: u32, mss: u32) -> u32 {
         let mut usable = self.cwnd();
         if acked.wrapping_add(mss) > usable {
-            // With fewer bytes the rounding cannot matter, and the division is slow.
+            // The rounding cannot matter if `acked` is smaller, and the division is slow.
             usable = divide(usable, mss).wrapping_mul(mss);
         }
         usable

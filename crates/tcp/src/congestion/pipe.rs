@@ -2,9 +2,9 @@
 
 use crate::ahead::{Ahead, window};
 
-/// Maximum use of the window in the current round trip. An acknowledgment is judged by this maximum
-/// and not by the use after it, so that the last acknowledgments of a full window also count as
-/// those of a full window.
+/// Maximum use of the congestion window in the current round trip. The use decreases with each
+/// acknowledgment. The growth of the window depends on the maximum, so that even the last
+/// acknowledgments of a full window count as those of a full window.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pipe {
     most: u16,

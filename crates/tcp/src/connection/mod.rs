@@ -73,7 +73,7 @@ pub use output::SegmentDesc;
 #[derive(Debug)]
 // The order matters: a Cortex-M0 reaches bytes in the first 32 of a struct, and words in the first
 // 128, with one instruction. So the fields that every segment needs come first, small ones before
-// large ones. The order of the others gave the smallest code of a hundred tried.
+// large ones. The order of the other fields gave the smallest code of a hundred orders tried.
 #[repr(C)]
 pub struct Connection<B: Bytes, S: SendStore = SendRing<B>, A: Algorithms = Standard> {
     phase: Phase,

@@ -73,12 +73,13 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
     }
 
-    /// Returns the rank in which this connection may give its slot to another one, lowest first;
-    /// `None` if it may not. In TIME-WAIT the rank is the remaining time in milliseconds, or `None`
-    /// while the connection owes the acknowledgment of the peer's FIN. [Orphans](Self::orphan)
-    /// follow, from [`ORPHAN_TURN`](Self::ORPHAN_TURN) on. An orphan qualifies after three
-    /// consecutive timeouts or window probes without progress, or in FIN-WAIT-2 seven seconds after
-    /// our last segment. A reset answers a peer that still sends.
+    /// Returns the priority with which a new connection may take the memory of this one, lowest
+    /// value first; `None` if it may not. In TIME-WAIT the value is the remaining time in
+    /// milliseconds, or `None` while the connection owes the acknowledgment of the peer's FIN.
+    /// [Orphans](Self::orphan) follow, from [`ORPHAN_TURN`](Self::ORPHAN_TURN) on. An orphan
+    /// qualifies after three consecutive timeouts or window probes without progress, or in
+    /// FIN-WAIT-2 seven seconds after our last segment. If the peer sends afterwards, the node
+    /// answers with a reset.
     pub fn spare_turn(&self) -> Option<u32> {
         let left = self.timers.remaining(Timer::Linger)?;
         let state = self.synchronized();

@@ -38,7 +38,8 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     /// the link has sent the segment.
     fn on_retransmission_timeout(&mut self) {
         self.link.on_timeout();
-        // The link still holds the segment to retransmit, or everything has been acknowledged.
+        // Nothing to retransmit if the link still holds the segment at SND.UNA, or if everything
+        // has been acknowledged.
         let outstanding = self.snd.una < self.snd.nxt;
         if self.pins.covers(0) || !outstanding {
             return;
@@ -51,7 +52,8 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         };
         let is_first = self.rto.is_first();
         match self.rto.on_timeout(retries) {
-            // A user timeout replaces the retry limit: 255 retries are too few for one of hours.
+            // A user timeout replaces the retry limit: 255 retries are too few for a user timeout
+            // of several hours.
             Expiry::GiveUp if !handshake && self.params.user_timeout.is_some() => {}
             Expiry::GiveUp => return self.give_up(),
             Expiry::Warn => self.events.trouble(Trouble::NoAnswer),

@@ -1,6 +1,7 @@
 //! RACK: loss detection by time (RFC 8985 §6).
 //!
-//! A stretch is lost if one that was sent later has arrived and the reordering window has passed.
+//! A stretch is a range of data that was sent at one time, as the scoreboard records it. It is lost
+//! if a stretch that was sent later has arrived and the reordering window has passed.
 //! This detects losses in windows too small for three duplicate ACKs, and lost retransmissions.
 
 use crate::ahead::{Ahead, Span};
@@ -209,8 +210,8 @@ impl Rack {
         }
     }
 
-    /// Returns RACK.reo_wnd (step 4); `eager` (recovery or DupThresh) makes it 0 without
-    /// reordering.
+    /// Returns RACK.reo_wnd (step 4) in milliseconds. It is 0 if no reordering was seen and `eager`
+    /// is true: recovery is in progress, or DupThresh segments arrived beyond the gap.
     fn reo_wnd(&self, eager: bool, srtt_ms: u16) -> u16 {
         if eager && self.reordering != Reordering::Seen {
             return 0;

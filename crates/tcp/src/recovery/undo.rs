@@ -13,8 +13,8 @@ pub(crate) struct Undo {
     pipe_prev: u16,
     /// Retransmitted bytes of which no duplicate was reported.
     sent_again: u16,
-    /// Start of the duplicates that count: the earliest retransmission, or the end of the last
-    /// duplicate that was counted.
+    /// Sequence number from which a reported duplicate counts: the start of the earliest
+    /// retransmission, or the end of the last duplicate that was counted.
     reported: Low,
     /// RFC 3522's RetransmitTS: timestamp of the first retransmission, until new data are
     /// acknowledged.

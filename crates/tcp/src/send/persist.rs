@@ -42,8 +42,9 @@ impl Persist {
         turns
     }
 
-    /// Processes a timeout. Returns whether to continue: not after `max_unanswered` probes without
-    /// a segment from the peer. MUST-37: the peer may keep its window closed as long as it answers.
+    /// Processes a timeout. Returns whether the connection continues: `false` after
+    /// `max_unanswered` probes without a segment from the peer. MUST-37: the peer may keep its
+    /// window closed as long as it answers.
     pub(crate) fn on_timeout(&mut self, max_unanswered: u8) -> bool {
         self.sent |= DUE;
         self.unanswered < max_unanswered

@@ -2,10 +2,10 @@
 //!
 //! The sequence numbers are divided into stretches. All bytes of a stretch were sent at the same
 //! time and have the same fate. A stretch is a segment or a part of one. When the table is full, a
-//! stretch may cover several segments: neighbours are joined if both have arrived or neither has.
-//! If no two neighbours can be joined, a further arrival is not recorded. Its data may be
-//! retransmitted, and SND.UNA covers them later. Recorded arrivals are never lost, and data that
-//! may not have arrived are never recorded as arrived.
+//! stretch may cover several segments: two adjacent stretches are joined if both have arrived or
+//! neither has. If no adjacent stretches can be joined, a further arrival is not recorded. Its data
+//! may be retransmitted, and SND.UNA covers them later. Recorded arrivals are never lost, and data
+//! that may not have arrived are never recorded as arrived.
 
 mod stretch;
 #[cfg(test)]
@@ -130,8 +130,8 @@ impl Scoreboard {
         self.front().was_sent_again()
     }
 
-    /// Returns the first run of lost bytes that may be sent now. `free` removes the bytes that may
-    /// not.
+    /// Returns the first run of lost bytes that may be sent now. `free` removes from a span the
+    /// bytes that must not be sent now.
     pub(crate) fn first_lost(&self, free: impl Fn(Span) -> Span) -> Span {
         let mut run = Span::default();
         for (span, stretch) in self.spans() {
@@ -256,7 +256,7 @@ impl Scoreboard {
         lost
     }
 
-    /// Marks lost data that were not retransmitted as in flight.
+    /// Marks as in flight all data that are marked as lost and were not retransmitted.
     pub(crate) fn take_back(&mut self) {
         self.doubt(Fate::Lost);
     }
@@ -329,17 +329,18 @@ impl Scoreboard {
         (index.wrapping_add(1), at)
     }
 
-    /// Returns whether one more stretch requires that neighbours are joined.
+    /// Returns whether the table has no room for one more stretch, so that adjacent stretches must
+    /// be joined first.
     pub(crate) fn is_full(&self) -> bool {
         let [.., last] = &self.list;
         !last.is_nothing()
     }
 
-    /// Makes room for one more stretch, and returns whether there is room. It joins the shortest
-    /// pair of neighbours that have arrived; if there is none, the shortest pair with the same
-    /// fate; if there is none, the shortest pair that has not arrived. Among equals it takes the
-    /// last pair, because least is known about the latest data. The stretch with index
-    /// `kept` (0: none) is not joined with the one before it.
+    /// Makes room for one more stretch, and returns whether there is room. If the table is full,
+    /// joins two adjacent stretches: the shortest pair that has arrived; if there is none, the
+    /// shortest pair with the same fate; if there is none, the shortest pair that has not arrived.
+    /// Of pairs with the same length it joins the last, because least is known about the latest
+    /// data. The stretch with index `kept` (0: none) is not joined with the stretch before it.
     #[inline(never)] // size
     fn make_room(&mut self, kept: usize) -> bool {
         if !self.is_full() {

@@ -91,7 +91,7 @@ impl SendWindow {
         }
     }
 
-    /// Records a window probe of an octet that ends at `end`, at or before SND.NXT.
+    /// Records a window probe: an octet at or before SND.NXT, whose end is `end`.
     pub(crate) fn on_probe_sent(&mut self, end: SeqNum) {
         self.probed |= self.nxt < end;
     }
@@ -124,7 +124,7 @@ impl SendWindow {
     /// RFC 9293 §3.10.7.4, fifth step: `SND.WL1 < SEG.SEQ or (SND.WL1 = SEG.SEQ and SND.WL2 =<
     /// SEG.ACK)`, the last part of which always holds. A segment beyond a gap counts as one at
     /// RCV.NXT. Otherwise, if a peer sends no more data, one segment with a forged number would
-    /// make all its later windows look old.
+    /// make all later windows of this peer look old.
     pub(crate) fn update(&mut self, seg: &Segment<'_>, rcv_nxt: SeqNum) {
         let seq = seg.seq.min(rcv_nxt);
         if self.wl1.last_up_to(rcv_nxt) <= seq {

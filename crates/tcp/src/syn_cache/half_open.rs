@@ -88,9 +88,9 @@ impl HalfOpen {
         }
     }
 
-    /// Processes a segment in SYN-RECEIVED after a passive OPEN (RFC 9293 §3.10.7.4). `request` was
-    /// made of the segment. Returns `None` if the segment does not belong to this half-open
-    /// connection; otherwise sets `request` to the stored one.
+    /// Processes a segment in SYN-RECEIVED after a passive OPEN (RFC 9293 §3.10.7.4). The caller
+    /// has parsed `request` from the segment. Returns `None` if the segment does not belong to this
+    /// half-open connection; otherwise replaces `request` with the stored request.
     pub(super) fn input<A>(
         &mut self,
         now: Instant,

@@ -142,8 +142,9 @@ impl Ipv6Header {
 /// `payload`, the bytes after the fixed header.
 ///
 /// The function skips hop-by-hop, routing and destination-option headers, and fragment headers of
-/// unfragmented packets (RFC 6946 §2.1). It stops, and returns the header's own number, at a real
-/// fragment, at a hop-by-hop header that is not the first (RFC 8200 §4.1) and at an unknown header.
+/// unfragmented packets (RFC 6946 §2.1). It stops, and returns the header's own number, at the
+/// fragment header of a fragmented packet, at a hop-by-hop header that is not the first (RFC 8200
+/// §4.1) and at an unknown header.
 ///
 /// # Errors
 /// [`Error::Truncated`] when a header runs past the end of `payload`.

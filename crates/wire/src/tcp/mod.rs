@@ -3,7 +3,7 @@
 //!
 //! [`HeaderView`] reads a header in place, with checked lengths. [`OptionList`] reads
 //! its options, either [strictly](OptionList::strict) or as a
-//! [receiver](OptionList::lenient). `redpoll-tcp` gives them their meaning.
+//! [receiver](OptionList::lenient). The crate `redpoll-tcp` processes headers and options.
 //!
 //! ```
 //! use redpoll_wire::tcp::{Flags, HeaderView, SeqNum};
