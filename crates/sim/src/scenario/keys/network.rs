@@ -55,7 +55,7 @@ pub(super) const KEYS: &[Key] = &[
     key("rpl.sender_rank", Choice(&["dag-rank", "rank"]), Default("dag-rank"), None,
         "Sender's rank in packet information: `dag-rank`, DAGRank, which is whole hops (RFC 6550 §11.2); `rank`, the rank itself, as in Contiki, which violates RFC 6550. In a mesh with both kinds of nodes, routers mistake packets for looping packets: they send more DIOs, and in storing mode they drop packets on paths on which both kinds of router alternate."),
     key("rpl.load_aware", Bool, Default("false"), None,
-        "A router that has dropped a packet for lack of room advertises for a minute that it is overloaded (RFC 6551 §3.1), and other nodes add two transmissions to the cost of a path through this router. After each change of parent, all nodes below the changed node send new DAOs."),
+        "A router that has dropped a packet for lack of room advertises for a minute that it is overloaded (RFC 6551 §3.1), and other nodes add two transmissions to the cost of a path through this router. A node that changes its parent sends DAOs again, in storing mode for all targets behind it."),
 
     key("cache.on", Caches, Optional("no node"), None,
         "Routers that cache the last data of each TCP connection that they forward. They retransmit the data if no acknowledgement arrives, and acknowledge data that have been acknowledged before ([ADR 17](adr/0017-a-cache-of-segments.md)). Only with `routing = \"fixed\"`."),
@@ -76,7 +76,7 @@ pub(super) const KEYS: &[Key] = &[
     key("cache.locks", Bool, Optional("true"), None,
         "DTC: replace a copy only after the next hop was overheard forwarding its segment."),
     key("cache.acknowledge_again", Bool, Optional("true"), None,
-        "TSS: repeat an acknowledgement once if its receiver sends no data in time. Ends that count duplicate acknowledgements without SACK may count the repeated one as a duplicate."),
+        "TSS: repeat an acknowledgement once if its receiver sends no segment within the time of `cache.timeout_factor`. Ends that count duplicate acknowledgements without SACK may count the repeated one as a duplicate."),
     key("cache.regenerate", Bool, Default("true"), None,
         "Acknowledge data that have been acknowledged before, instead of forwarding them."),
     key("cache.by_activity", Bool, Default("false"), None,
@@ -136,7 +136,7 @@ pub(super) const KEYS: &[Key] = &[
     key("border.prefix", Prefix, Default("fd72:6564:706f:6c6c::/64"), None,
         "The mesh's prefix, which 6LoWPAN compresses away inside the mesh."),
     key("border.host", Address, Default("fd72:6564:706f::1"), None,
-        "Address of the host behind the border router under `redpoll up`; the target `host` in an app's `to`. It must be outside `border.prefix`. If only the prefix is set, the address is derived from it, so that each mesh has its own: `fd00:1:2:8003::1` for `fd00:1:2:3::/64`."),
+        "Address of the host behind the border router under `redpoll up`; `host` in an app's `to` means this address. The address must be outside `border.prefix`. If only the prefix is set, the address is derived from it, so that each mesh has its own: `fd00:1:2:8003::1` for `fd00:1:2:3::/64`."),
 
     key("border.host_delay", time(0.0, 10.0 * US_PER_S), Default("6 ms"), None,
         "One-way delay of a packet between the border router and a simulated host."),
@@ -213,7 +213,7 @@ pub(super) const KEYS: &[Key] = &[
     key("fair_queue.interval", time(1_000.0, 60.0 * US_PER_S), Default("1 s"), None,
         "CoDel's INTERVAL, time for which packets may wait longer than TARGET: about the longest expected round-trip time (RFC 8289 §4.3). 100 ms suit the Internet; 1 s is an assumption for meshes."),
     key("fair_queue.packets", Count { min: 1, max: 65_535 }, Default("1024"), None,
-        "Largest number of packets that may wait. On overflow the first packet of the longest queue is dropped."),
+        "Largest number of packets that may wait. On overflow the oldest packet of the queue with the most bytes is dropped."),
 
     key("external.patience", time(0.1 * US_PER_S, 3_600.0 * US_PER_S), Default("10 s"), None,
         "Real time within which a node of the kind `external` must answer a request. After that it counts as silent, and its radio is off until it answers again. `redpoll run` also waits this long for the node to connect."),

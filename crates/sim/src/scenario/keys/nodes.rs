@@ -95,7 +95,7 @@ pub(super) const KEYS: &[Key] = &[
     key("apps.*.reading", size(16.0, 1_024.0), Default("82 B"), SENSORS,
         "Size of a reading."),
     key("apps.*.interval", time(1_000.0, DAY_US), Default("1 s"), PERIODIC,
-        "Time between two readings, or between the starts of two requests. The first reading or request is at a random moment of the first interval, or of the first batch of a `sensor`. A request that takes longer than this interval delays the next request."),
+        "Time between two readings, or between the starts of two requests. The first reading or request is at a random moment of the first interval; for a `sensor`, at a random moment of the first `batch` intervals. A request that takes longer than this interval delays the next request."),
     key("apps.*.count", Count { min: 1, max: 1 << 30 }, Optional("until the end of the run"), CLIENTS,
         "Number of requests."),
     key("apps.*.topic", Text, Default("redpoll/{node}"), MQTT,
