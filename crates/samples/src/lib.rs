@@ -1,6 +1,6 @@
 //! The applications of `redpoll-apps` with sample content. The tests of `socket`, `linux` and `sim`
-//! run these applications over a fake device, a TUN interface, a serial line and a simulated radio;
-//! the images of `examples/nrf52840` have web server and MQTT over OpenThread.
+//! run these applications over a fake device, a TUN interface, a serial line and a simulated radio.
+//! The images of `examples/nrf52840` run the web server and the MQTT sensor over OpenThread.
 //!
 //! The applications need neither the standard library nor a heap. Their peers for tests
 //! (`peers.rs`) use both, and need the feature `std`.

@@ -160,7 +160,8 @@ impl Ether {
         self.0.borrow().now
     }
 
-    /// Advances time to the next event or `until` of a poll. Returns false if there is none.
+    /// Advances time to the next event, or to the `until` of a waiting poll if that is earlier.
+    /// Returns false if there is neither an event nor such a time.
     pub fn step(&self) -> bool {
         self.0.borrow_mut().step()
     }
@@ -356,7 +357,8 @@ impl RawRadio {
         self.ether.0.borrow_mut().stations[self.station].replies = reply;
     }
 
-    /// Returns the oldest unread event, or `None` if there is no event at the time `until`.
+    /// Returns the oldest unread event, or `None` if there is no event and the time `until` has
+    /// come.
     pub fn poll_event(
         &mut self,
         cx: &mut Context<'_>,

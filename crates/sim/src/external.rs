@@ -10,7 +10,7 @@ use crate::scenario::NodeSpec;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Arrival {
     Nothing,
-    /// A peer connected at the other end. Bytes of the previous peer are discarded.
+    /// A peer connected at the other end. The simulator discards the bytes of the previous peer.
     Peer,
     Bytes,
     Gone,

@@ -199,7 +199,8 @@ fn build_with<A: Access>(
     let rpl = routing::begin(scenario, (index, root), birth.at, seed, &mut node);
     let guarded = security::secure(scenario, index, birth.counter_stored, &mut node);
     routes::add(scenario, index, routes, &mut node);
-    // Firmware without a duty cycle leaves out the MAC's duty-cycle state, so it is not counted.
+    // Firmware without a duty cycle leaves out the MAC's duty-cycle state, so the bytes of this
+    // state are not counted.
     let cycled = match scenario.mac.duty {
         Some(_) => size_of::<Mac<Replay>>() - size_of::<Mac>(),
         None => 0,

@@ -58,7 +58,7 @@ pub trait Assist {
     /// Decides about a multicast packet. `Ok(Some(start))`: the node is a member, and its UDP
     /// sockets get the packet, or the one inside it that begins at byte `start`. `Ok(None)`: the
     /// packet ends here, because the assistant has stored it or the node is not a member. The
-    /// assistant sends what it has stored by [`Assist::poll_packet`].
+    /// assistant sends stored packets by [`Assist::poll_packet`].
     ///
     /// # Errors
     /// The reason why the node drops the packet. Exception: for a packet of this node,

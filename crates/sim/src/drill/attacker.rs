@@ -38,7 +38,7 @@ pub(super) struct Attacker {
     ear: AirListener,
     /// Endpoints of the honest flow, that of the attacked node first.
     honest: Option<(Endpoint, Endpoint)>,
-    /// Bytes sent to the mesh, and bytes received from it.
+    /// Bytes that the attacker sent to the mesh, and bytes that it received from the mesh.
     pub(super) traffic: (u64, u64),
 }
 

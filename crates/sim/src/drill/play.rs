@@ -39,7 +39,7 @@ pub(super) struct RunResult {
     pub(super) sent: u64,
     /// Air time of the attacker's frames, in seconds.
     pub(super) air_s: f64,
-    /// Bytes of packets to the mesh, and bytes of packets from it.
+    /// Bytes that the attacker sent to the mesh, and bytes that it received from the mesh.
     pub(super) traffic: (u64, u64),
     pub(super) remains: Vec<NodeTables>,
     /// Seconds from the end of the flow until all tables were as without an attack.

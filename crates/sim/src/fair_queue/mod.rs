@@ -81,7 +81,8 @@ impl<P> Default for Queue<P> {
 #[derive(Debug)]
 pub struct FairQueue<P> {
     params: FairQueueParams,
-    /// In a fixed order, which decides the drop between queues of equal length.
+    /// The queues in the order of their flows. Of equally long queues, `drop_of_longest` drops a
+    /// packet of the last one.
     queues: BTreeMap<Flow, Queue<P>>,
     fresh: VecDeque<Flow>,
     old: VecDeque<Flow>,

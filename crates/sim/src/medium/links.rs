@@ -212,9 +212,9 @@ fn loss_db(sinr: &Sinr, distance: f64, seed: u64, (a, b): (usize, usize)) -> f64
 }
 
 /// Returns the nodes that an interferer reaches, each with the power that arrives there, in
-/// milliwatts. With listed or measured links, the nodes have no positions, so it reaches all of
-/// them; with measured links in the SINR medium, at its full transmit power. `number` is the
-/// interferer's index among the places with shadowing.
+/// milliwatts. With listed or measured links, the nodes have no positions, so the interferer
+/// reaches all of them. With measured links in the SINR medium, its full transmit power arrives at
+/// each node. `number` is the interferer's index among the places with shadowing.
 pub fn reached(
     site: &Site<'_>,
     interferer: &Interferer,

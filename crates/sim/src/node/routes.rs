@@ -23,8 +23,8 @@ pub(super) fn add(
     };
     for (route, dest) in routes_of(scenario, index, routes) {
         // Adding a route cannot fail, because the node's table has room for every route of
-        // `routes_of`. The host route to a sleepy node lasts only until this node registers its
-        // address with its parent.
+        // `routes_of`. The host route to a sleepy node lasts only until the sleepy node registers
+        // its address with its parent.
         let _ = match dest.is_some_and(|dest| sleeps(dest, &route.prefix)) {
             true => node.add_route_until_registered(route.prefix, route.via),
             false => node.add_route(route),

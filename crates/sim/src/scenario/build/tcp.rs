@@ -81,7 +81,7 @@ pub(super) fn tcp(
             - super::security::overhead(values),
     };
     if tcp.max_rto < tcp.min_rto {
-        // A default is never too small: it is the largest allowed tcp.min_rto.
+        // Only a set tcp.max_rto can be too small: its default is the largest allowed tcp.min_rto.
         let show = |time: Duration| Measure::Time.show(time.as_micros() as f64);
         let problem = format!(
             "got {}; allowed: at least {}, the value of tcp.min_rto",

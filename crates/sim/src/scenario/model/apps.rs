@@ -9,7 +9,8 @@ pub struct AppSpec {
     pub name: String,
     /// Earliest start, after the beginning of the run.
     pub start: Duration,
-    /// Span from which the start is drawn with uniform distribution.
+    /// Length of the span after the earliest start from which the start is drawn with uniform
+    /// distribution.
     pub start_spread: Duration,
     /// Commands under which the application runs.
     pub when: When,
@@ -106,7 +107,8 @@ pub struct ImageSourceSpec {
     pub bytes: u64,
     pub block: u16,
     pub quick: QuickSpec,
-    /// MRP's retransmission interval (SAI).
+    /// Retransmission interval of MRP, Matter's message reliability protocol (SAI, session active
+    /// interval).
     pub interval: Duration,
 }
 
@@ -121,7 +123,8 @@ pub struct ImageLeafSpec {
     pub patience: Duration,
     pub block: u16,
     pub quick: QuickSpec,
-    /// MRP's retransmission interval (SAI).
+    /// Retransmission interval of MRP, Matter's message reliability protocol (SAI, session active
+    /// interval).
     pub interval: Duration,
 }
 

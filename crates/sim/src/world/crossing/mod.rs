@@ -56,7 +56,8 @@ pub(super) struct Crossing {
     packet: Box<[u8]>,
 }
 
-/// The part of a world that a crossing can reach: border router, host, and what all places share.
+/// The part of a world that a crossing can reach: border router, host, and the state that all
+/// places share.
 pub(super) struct Mesh<'a> {
     pub(super) env: &'a mut Environment,
     pub(super) places: &'a mut [Place],

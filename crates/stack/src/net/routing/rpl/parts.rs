@@ -212,7 +212,8 @@ impl<P: Profile> RplParts<P> {
         }
     }
 
-    /// In storing mode, looks for another parent, because the current one refused or missed a DAO.
+    /// In storing mode, looks for another parent, because the present parent has refused a DAO or
+    /// has not acknowledged it.
     fn avoid_parent(&mut self, cx: &mut Context<'_, P>) {
         if self.upward.is_storing() {
             self.upward.on_parent_full();

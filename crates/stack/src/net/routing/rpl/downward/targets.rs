@@ -42,7 +42,7 @@ pub(super) enum Taken {
     Full,
 }
 
-/// A target of a DAO, with the next hop to it or its parent.
+/// A target of a DAO, with the next hop to the target or with the target's parent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AdvertisedTarget {
     pub(super) to: Addr,
