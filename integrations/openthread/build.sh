@@ -14,7 +14,7 @@ if [ ! -f "$build/build.ninja" ] && [ ! -f "$build/Makefile" ]; then
     # shellcheck disable=SC2086
     cmake $generator -S "$source" -B "$build" -DCMAKE_BUILD_TYPE=MinSizeRel -DBUILD_TESTING=OFF \
         -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DOT_PLATFORM=external -DOT_FTD=ON -DOT_MTD=OFF \
-        -DOT_RCP=OFF -DOT_APP_CLI=OFF -DOT_APP_NCP=OFF -DOT_APP_RCP=OFF -DOT_TCP=ON \
+        -DOT_RCP=OFF -DOT_APP_CLI=OFF -DOT_APP_NCP=OFF -DOT_APP_RCP=OFF -DOT_TCP=ON -DOT_PING_SENDER=ON \
         -DOT_COMPILE_WARNING_AS_ERROR=OFF -DOT_PROJECT_CONFIG="$here/config.h" >/dev/null
 fi
 cmake --build "$build" --parallel 2 --target openthread-cli-ftd openthread-ftd tcplp-ftd \
