@@ -32,8 +32,8 @@ pub struct LowpanConfig {
     /// Time for which a sleepy node listens after its request, and after each frame that announced
     /// another: the data request timeout. Default 100 ms, as OpenThread.
     pub indirect_window: Duration,
-    /// Number of requests for the same frame, none of which leads to its delivery, after which the
-    /// frame's datagram is dropped. Default 4, as OpenThread.
+    /// Number of requests for the same frame without its delivery, after which the frame's datagram
+    /// is dropped. Default 4, as OpenThread.
     pub indirect_polls: u8,
     /// Whether all frames that wait for a sleepy node follow one data request. If false, each needs
     /// its own request, as in IEEE 802.15.4. Default true.
