@@ -22,8 +22,9 @@ impl<A: Access> Mac<A> {
     }
 
     /// Protects the submitted frame or data request; to be called before the next
-    /// [`Mac::poll_radio`]. Retransmissions have the same bytes. Returns `false` if there is none,
-    /// or if it could not be protected: its service has then ended in [`TxStatus::Unsealed`].
+    /// [`Mac::poll_radio`]. Retransmissions have the same bytes. Returns `false` if there is no
+    /// frame to protect, or if the frame could not be protected: the frame's service has then ended
+    /// in [`TxStatus::Unsealed`].
     pub fn seal<M: Memory>(&mut self, now: Instant, security: &mut Security<M>) -> bool {
         if !matches!(self.progress, Progress::Spacing { .. } | Progress::Load) {
             return false;

@@ -86,7 +86,8 @@ pub(crate) struct DataPoll {
     /// When TCP's next timer expires, in microseconds, wrapping. The node polls before this time:
     /// the acknowledgment may wait at the parent, and a poll is shorter than a retransmission.
     pub(crate) deadline: u32,
-    /// When the first frame that may cause an answer left this node, since the last poll.
+    /// When the first frame that may cause an answer left this node, since the last poll that the
+    /// parent acknowledged.
     sent: Option<Instant>,
     /// The time since which an answer is expected.
     waiting: Option<Instant>,
@@ -96,8 +97,8 @@ pub(crate) struct DataPoll {
     /// Whether at least one poll since `waiting` has fetched nothing.
     vain: bool,
     quick: u8,
-    /// How many series of [`QUICK_POLLS`] polls have ended without the announced frame, since the
-    /// last frame arrived.
+    /// How many series of [`QUICK_POLLS`] polls have ended without the announced frame, since a
+    /// frame arrived or the parent announced none.
     broken: u8,
 }
 

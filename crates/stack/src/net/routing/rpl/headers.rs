@@ -269,12 +269,13 @@ impl<P: Profile> RplParts<P> {
 #[derive(Clone, Copy, Debug)]
 struct Tunnel<'i> {
     identity: &'i Identity,
-    /// The root, to which outer headers lead; `None`: upward packets get none.
+    /// The root, to which the outer headers of upward packets lead; `None`: only packets to
+    /// external targets get an outer header.
     root: Option<Addr>,
 }
 
 impl Tunnel<'_> {
-    /// Inserts packet information. A packet without room for it is sent without it.
+    /// Inserts packet information. A packet without room for the information is sent without it.
     fn inform(&self, packet: &PacketView<'_>, information: &PacketInformation) -> Plan {
         let outer = self.outer_for(packet, !information.down);
         let header = information.header(next_of(packet, outer.is_none()));

@@ -135,7 +135,7 @@ impl Daos {
         earlier(at, &self.refresh_at)
     }
 
-    /// Starts DelayDAO if it does not run (§9.5 (2)).
+    /// Sets the end of DelayDAO to `at`, unless an earlier end is set (§9.5 (2)).
     fn schedule(&mut self, at: Instant) {
         self.due = Some(earlier(at, &self.due));
     }
@@ -258,7 +258,7 @@ impl<P: Profile> Downward<P> {
         }
     }
 
-    /// Stops all DAOs, because the node has no parent.
+    /// Stops all DAOs, for example because the node has no parent.
     #[inline(never)] // size
     pub(in crate::net::routing::rpl) fn on_detached(&mut self) {
         self.daos.is_known = false;
@@ -269,7 +269,8 @@ impl<P: Profile> Downward<P> {
         self.daos.no_path = None;
     }
 
-    /// Runs the timers of DAOs. Returns whether all transmissions of a DAO were unacknowledged.
+    /// Runs the timers of DAOs. Returns whether a DAO counts as given up now: no transmission of
+    /// the DAO was acknowledged.
     pub(in crate::net::routing::rpl) fn run_daos(
         &mut self,
         cx: &mut Context<'_, P>,

@@ -157,8 +157,8 @@ pub(super) struct Admission {
     pub(super) keep: Option<Peer>,
 }
 
-/// Added to the cost of a neighbour that has never acknowledged a frame, to replace this neighbour
-/// before all others: a cost has 16 bits.
+/// Added to the cost of a neighbour that does not acknowledge frames ([`RplNeighbour::answers`]),
+/// to replace this neighbour before all others: a cost has 16 bits.
 const UNPROVEN_ORDER: u32 = 1 << 16;
 
 pub(super) struct Candidates<T> {
@@ -188,9 +188,9 @@ impl<T: AsRef<[Option<RplNeighbour>]> + AsMut<[Option<RplNeighbour>]>> Candidate
     }
 
     /// Returns the entry of a neighbour that has sent a DIO. In a full table, a new neighbour
-    /// replaces the neighbour farthest from the root, if the new one is nearer. Neighbours that
-    /// have never acknowledged a frame are replaced first. Those of them that cannot be a parent
-    /// count as infinitely far.
+    /// replaces the neighbour farthest from the root, if the new one is nearer. Neighbours that do
+    /// not acknowledge frames ([`RplNeighbour::answers`]) are replaced first. Those of them that
+    /// cannot be a parent count as infinitely far.
     pub(super) fn admit(&mut self, admission: &Admission) -> Option<&mut RplNeighbour> {
         let Admission {
             now,

@@ -1,7 +1,7 @@
 //! Inquiries of a root in non-storing mode (ADR 38). No frame of the root shows whether a target
 //! behind a router exists. So the root sends an echo request (RFC 4443 §4.1) along the path of a
-//! claim: the target and parent in a DAO. The answer confirms the claim; an error of the target's
-//! parent removes the target.
+//! claim: the target and parent in a DAO. The answer confirms the claim. An error of the target's
+//! parent removes a target that has never answered.
 
 use redpoll_base::{Addr, Duration, Instant, Rng};
 use redpoll_wire::rpl::Transit;
@@ -250,7 +250,8 @@ impl<P: Profile> Downward<P> {
     }
 }
 
-/// Returns whether an answer could still change what is known of the target `to`.
+/// Returns whether the root still asks the target `to`, because an answer would change the state of
+/// its route.
 fn is_open<O>(dodag: &Dodag<O>, own: Option<Peer>, to: &Addr, route: &DownwardRoute) -> bool {
     let is_behind = dodag.first_hop(own, to, route.link).is_none();
     let is_asked = !route.hop.is_silent() || route.hop.is_proven();
