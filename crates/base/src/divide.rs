@@ -1,9 +1,10 @@
 //! Division with little code.
 
-/// Returns `n` divided by `by`, rounded down; 0 if `by` is 0. The library's routine for processors
-/// without division is fast and takes half a kilobyte. This one takes a tenth of that, and more
-/// time for larger quotients. Use it for constant divisors, too: on a processor without a 64-bit
-/// product, the compiler divides by them with the library's routine.
+/// Returns `n` divided by `by`, rounded down; 0 if `by` is 0. For processors without a division
+/// instruction, the compiler's library has a routine that is fast and takes half a kilobyte. This
+/// function takes a tenth of that, and more time for larger quotients. Use it for constant
+/// divisors, too: on a processor without a 64-bit product, the compiler divides by a constant with
+/// the library's routine.
 #[inline(never)]
 pub const fn divide(n: u32, by: u32) -> u32 {
     if by == 0 {

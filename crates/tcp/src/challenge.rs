@@ -8,9 +8,9 @@ use redpoll_base::divide;
 const WINDOW_MS: u32 = 5_000;
 const LIMIT: u8 = 10;
 
-/// Limit of answers to repeated text or FINs. It is higher than `LIMIT` because a peer that lost
-/// our acknowledgments repeats a window of segments. Without a limit, every repeated old segment
-/// would elicit an acknowledgment.
+/// Limit of answers to repeated text or FINs in each window of 5 s. It is higher than `LIMIT`
+/// because a peer that did not receive our acknowledgments repeats a window of segments. Without a
+/// limit, every repeated old segment would elicit an acknowledgment.
 const TEXT_LIMIT: u8 = 40;
 
 /// Answers sent in the current window (low bits), and the window's wrapping number (high bits).

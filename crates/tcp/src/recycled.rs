@@ -1,4 +1,4 @@
-//! Memory of connections that left TIME-WAIT early.
+//! A table of connections that left TIME-WAIT early.
 //!
 //! RFC 9293 §3.6.1: TIME-WAIT acknowledges the peer's FIN again if the first acknowledgment is
 //! lost. A node short of memory gives the memory of such a connection to a new connection before
@@ -7,7 +7,7 @@
 //! would stay in LAST-ACK for minutes. The FIN itself contains what its acknowledgment needs, so
 //! four bytes per connection suffice to recognise it.
 //!
-//! The same memory holds the ends of frozen connections, whose late packets are dropped.
+//! The same table holds frozen connections, whose late packets are dropped.
 
 use redpoll_base::Bytes;
 use redpoll_base::checksum::Checksum;

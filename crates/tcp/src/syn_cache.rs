@@ -21,7 +21,7 @@ pub use half_open::HalfOpen;
 use half_open::{Decision, GIVE_UP};
 use reply::Reply;
 
-/// Largest delay of a retransmitted answer.
+/// Time by which the retransmission of an answer may be late.
 const SLACK: Duration = Duration::from_millis(20);
 
 /// Behaviour when the table is full. A type selects it, so that the compiler omits unused code.

@@ -6,8 +6,8 @@
 //! probability of 2^-28, and only while cookies are in use.
 //!
 //! The cookie itself does not show whether it was used before. A segment duplicated in the network
-//! could reopen a finished connection and deliver its data twice. So the last used cookies are
-//! remembered. A flood adds none, because its senders do not return cookies.
+//! could reopen a finished connection and deliver its data twice. So the node stores the last eight
+//! cookies that were used. A flood adds none, because its senders do not return cookies.
 
 use redpoll_base::{Duration, Instant};
 
@@ -113,8 +113,8 @@ fn hash(isn: &IsnGenerator, ends: &Request, irs: SeqNum, tick: u32) -> u32 {
     isn.hash(Purpose::SynCookie, &ends.local, &ends.remote, others)
 }
 
-/// Returns the MSS bits. RFC 9293 §3.7.1, MUST-15: the default applies to a peer without an MSS
-/// option, which is the last entry of [`MSS`].
+/// Returns the MSS bits. RFC 9293 §3.7.1, MUST-15: the default of 1,220 bytes, the last entry of
+/// [`MSS`], applies to a peer without an MSS option.
 fn mss_index<A>(mss: Option<u16>, config: &Config<A>) -> u32 {
     match mss {
         Some(mss) if mss >= config.mss => MSS_BITS,

@@ -160,7 +160,8 @@ impl Flow {
         now.since(self.fitted) > PATIENCE
     }
 
-    /// Returns whether no segment has matched the state for a minute, and `it` does not match it.
+    /// Returns whether no segment has matched the state for a minute, and the segment `it` does not
+    /// match the state, either.
     pub(super) fn is_over(&self, now: Instant, it: &Segment) -> bool {
         self.is_stale(now) && !self.takes(it)
     }

@@ -117,8 +117,8 @@ pub struct Memory<M: Kinds> {
 pub enum Disposition {
     /// Forward the packet.
     Forward,
-    /// Do not forward the packet now: [`Cache::poll_packet`] returns another packet instead, or
-    /// returns this one later.
+    /// Do not forward the packet now. [`Cache::poll_packet`] returns the packet later, or another
+    /// packet instead, or the cache has dropped the packet.
     Keep,
 }
 

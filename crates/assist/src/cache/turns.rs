@@ -127,7 +127,8 @@ impl<M: Kinds> Cache<M> {
         len
     }
 
-    /// Handles a frame for another node: a next hop that forwards a copied segment has received it.
+    /// Handles a frame for another node: a next hop that forwards a copied segment has received
+    /// that segment.
     pub(super) fn on_passing(&mut self, passing: &[u8]) {
         let ends_it = |place: usize| {
             let packet = self.held.packet(place).unwrap_or_default();

@@ -112,9 +112,11 @@ pub struct Counters {
     pub without_room: u32,
     /// Messages dropped because the table of seeds was full.
     pub without_seed: u32,
-    /// Packets without a valid option, or with an invalid packet inside.
+    /// Packets without a valid option or with an invalid packet inside, and packets from the host
+    /// side that are not UDP.
     pub malformed: u32,
-    /// Messages not forwarded because their hop limit was used up.
+    /// Messages not forwarded, and packets from the host side dropped, because their hop limit was
+    /// used up.
     pub expired: u32,
 }
 
@@ -126,7 +128,8 @@ pub enum Fate {
     /// Nothing is delivered to this node: the packet has been stored for forwarding, is for groups
     /// of other nodes, or is a duplicate.
     Keep,
-    /// The packet is dropped. A counter of this reason has increased.
+    /// The packet is dropped. A counter of this reason has increased, unless the packet came over
+    /// the link to a link-scoped group of which the node is not a member.
     Drop(Dropped),
 }
 

@@ -19,7 +19,7 @@ pub struct FlowCounters {
     pub bytes: u64,
     /// Packets that waited and have left.
     pub released: u64,
-    /// Total waiting time of the waiting packets, in microseconds.
+    /// Total waiting time of the released packets, in microseconds.
     pub waited_us: u64,
     /// Longest waiting time of a packet, in microseconds.
     pub longest_wait_us: u64,

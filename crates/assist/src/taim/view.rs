@@ -14,7 +14,8 @@ pub struct Counters {
     pub waited_us: u64,
     /// Longest waiting time of a packet, in microseconds.
     pub longest_wait_us: u64,
-    /// Packets that left because [`Params::max_wait`](super::Params::max_wait) was over.
+    /// Packets that left because [`Params::max_wait`](super::Params::max_wait) or
+    /// [`Lead::max_hold`](super::Lead::max_hold) was over.
     pub overdue: u64,
     /// Packets that left before their turn for lack of room.
     pub pushed_out: u64,
@@ -54,8 +55,9 @@ pub struct FlowView {
     /// Smoothed throughput at the end of the last period, in bytes per second.
     pub throughput: u64,
     /// Key for the order of leaving, smallest first: throughput plus the bytes of this period, in
-    /// 256ths of a byte per second, computed when a packet becomes the first of the flow's queue.
-    /// With [`Policy::Lead`](super::Policy::Lead) it is a virtual time.
+    /// 256ths of a byte per second. It is computed when a packet becomes the first of the flow's
+    /// queue, and at the end of a period. With [`Policy::Lead`](super::Policy::Lead) the key is a
+    /// virtual time.
     pub share: u64,
     /// Round-trip time, if known.
     pub rtt: Option<Duration>,

@@ -132,7 +132,8 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     }
 
     /// Closes our direction (CLOSE): accepted data and a FIN are still sent. The peer may continue
-    /// to send. Further calls have no effect.
+    /// to send. In SYN-SENT, the connection ends at once, and accepted data are dropped. Further
+    /// calls have no effect.
     pub fn close(&mut self, now: Instant) {
         self.timers.enter(now);
         match &mut self.phase {
@@ -149,8 +150,8 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         self.settle();
     }
 
-    /// Ends the connection and drops all data (ABORT). [`poll_segment`](Self::poll_segment) returns
-    /// a reset for the peer.
+    /// Ends the connection and drops all data (ABORT). In the states in which RFC 9293 §3.10.5
+    /// requires a reset, [`poll_segment`](Self::poll_segment) returns one for the peer.
     pub fn abort(&mut self, _now: Instant) {
         if !self.is_closed() {
             self.fail_with_reset(Error::Aborted);

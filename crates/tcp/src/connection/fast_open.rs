@@ -21,7 +21,7 @@ pub(crate) struct Opening {
     pub(crate) is_fast: bool,
     pub(crate) is_request: bool,
     pub(crate) first: SeqNum,
-    /// Bytes of data on a SYN.
+    /// Bytes of data that were sent on our SYN.
     pub(crate) data: u32,
 }
 

@@ -89,8 +89,8 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
 
     /// Queues text and FIN of a SYN that crosses ours (RFC 9293 §3.10.7.3: "If there are other
     /// controls or text in the segment, queue them for processing after the ESTABLISHED state has
-    /// been reached"). Returns the number of queued bytes. The peer retransmits what does not fit
-    /// in the receive buffer.
+    /// been reached"). Returns the number of queued bytes. If the text does not fit in the receive
+    /// buffer, nothing is queued, and the peer retransmits text and FIN.
     fn queue(&mut self, seg: &Segment<'_>) -> u16 {
         if !self.inbox.stash(seg.payload) {
             return 0;
@@ -125,7 +125,8 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
     }
 
-    /// Processes the acknowledgment of our SYN: SND.UNA, SND.WND and the first round trip.
+    /// Processes the acknowledgment of our SYN: updates SND.UNA and SND.WND, and measures the first
+    /// round-trip time.
     fn on_handshake_ack(&mut self, seg: &Segment<'_>) {
         self.take_back_syn_data(seg.ack);
         self.measure_rtt(seg.ack, self.ts.echo(seg));

@@ -16,7 +16,7 @@ impl Marks {
     pub(super) const NAGLE: Marks = Marks(1 << 4);
     /// Our SYN carries timestamps, in an answer only if the peer's SYN did (RFC 7323 §3.2).
     pub(super) const TIMESTAMPS: Marks = Marks(1 << 5);
-    /// The connection was restored, and no segment of the peer has arrived since.
+    /// The connection was restored, and no acknowledgment of the peer was accepted since.
     pub(super) const THAWED: Marks = Marks(1 << 6);
     /// A full-sized segment was acknowledged.
     pub(super) const PROVEN: Marks = Marks(1 << 7);

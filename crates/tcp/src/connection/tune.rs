@@ -10,7 +10,8 @@ use crate::state::Synchronized;
 use crate::timers::Timer;
 use crate::{Algorithms, Keepalive, UserTimeout};
 
-/// Minimum time from the user timeout to the first keep-alive probe, in milliseconds.
+/// Milliseconds by which the idle time before the first keep-alive probe exceeds an adopted user
+/// timeout, at least.
 const KEEPALIVE_LATER: u32 = 1_000;
 
 impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {

@@ -22,9 +22,9 @@ pub(crate) struct Undo {
 }
 
 /// A timestamp divided by 16, with the lowest bit set so that it is not zero: steps of 32 ms. The
-/// order of two timestamps is correct if they are at most nine minutes apart. After a longer
-/// silence an error is harmless, because an undo then allows no more than a restart after idle time
-/// does (RFC 5681 §4.1).
+/// order of two timestamps is correct if they are less than 2^19 ms (8.7 minutes) apart. After a
+/// longer silence an error is harmless, because an undo then allows no more than a restart after
+/// idle time does (RFC 5681 §4.1).
 #[derive(Clone, Copy, Debug)]
 struct Steps(NonZero<u16>);
 

@@ -77,7 +77,7 @@ pub struct DaoAck {
 pub mod status {
     /// Accepted.
     pub const ACCEPTED: u8 = 0;
-    /// Rejected: the sender should select another parent.
+    /// Rejected: the sender of the DAO should select another parent.
     pub const REJECTED: u8 = 128;
 }
 

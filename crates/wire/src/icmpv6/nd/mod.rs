@@ -168,7 +168,7 @@ impl DuplicateAddress {
         }
     }
 
-    /// Length of the message after the first eight bytes.
+    /// Length in bytes of the part of the message after its first eight bytes.
     pub(super) const LEN: usize = 24;
 
     /// Parses the message with this code; `word` is the four bytes after the checksum, before
