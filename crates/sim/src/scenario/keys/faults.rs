@@ -36,7 +36,7 @@ pub(super) const KEYS: &[Key] = &[
     key("faults.*.from", time(0.0, 1000.0 * DAY_US), Default("0 s"), None,
         "Start of the fault; for `clock-step`, the time of the step."),
     key("faults.*.until", QuantityOr { measure: Measure::Time, min: 0.0, max: 1000.0 * DAY_US, word: "the end" }, Default("the end"), LASTING,
-        "End of the fault; after `from`."),
+        "End of the fault; it must be later than `from`."),
     key("faults.*.share", SHARE, Default("100 %"), LOSSES,
         "Share of the frames or packets that the fault affects."),
     key("faults.*.delay", time(1_000.0, 60.0 * US_PER_S), Default("200 ms"), Some(("type", &["reorder-packets"])),

@@ -45,7 +45,7 @@ pub(super) const KEYS: &[Key] = &[
         "Mean time between two solicitations (DIS) of a node without a DODAG. The default is \
          Contiki-NG's."),
     key("rpl.neighbours", Count { min: 1, max: 1_000 }, Default("20"), None,
-        "Size of a node's table of candidate neighbours; a full table keeps the neighbours nearest to the root."),
+        "Size of a node's table of candidate neighbours; a full table keeps the neighbours nearest to the root, but first replaces those that have never acknowledged a frame."),
     key("rpl.routes", Count { min: 1, max: 65_535 }, Optional("the number of nodes, at most 1000; no limit in the border router"), None,
         "Size of a router's route table in storing mode. A router with a full table refuses additional targets, and their sender looks for another parent."),
     key("rpl.tunnels", Bool, Default("true"), None,
@@ -168,7 +168,7 @@ pub(super) const KEYS: &[Key] = &[
     key("taim.policy", Choice(&["taim", "lead"]), Default("taim"), None,
         "Rule for when packets leave: `taim`, by TAiM's rules; `lead`, immediately unless the packet's flow is in the lead ([taim.md](taim.md#lead)). `lead` does not use the keys from `initial_delay` to `min_rto`."),
     key("taim.slack", Count { min: 1, max: 1_000 }, Optional("2"), None,
-        "With `lead`: lead in delivered bytes that a flow may have over the mean of all flows, as a number of segments of the flow's largest size. TAiM delays a flow with a greater lead. No source has a value; the default is an assumption of this project."),
+        "With `lead`: largest lead of a flow that TAiM does not delay, as a number of segments of the flow's largest size. The lead is the number of bytes that the flow has transferred more than the mean flow. No source has a value; the default is an assumption of this project."),
     key("taim.gain", Number { min: 0.0, max: 1.0 }, Optional("0.1"), None,
         "With `lead`: share of the mean throughput by which a flow may be permanently faster than the mean flow. The default is an assumption."),
     key("taim.max_hold", time(1_000.0, 3_600.0 * US_PER_S), Optional("1 s"), None,
