@@ -67,7 +67,8 @@ const WAITING: [Step; 2] = [
 /// The link of OpenThread's module, and the tests that compute.
 const NEXT: [Step; 2] = [("OpenThread linked", thread::link), ("test", test)];
 
-/// Steps that use the program of the tests' build. They replace neither the program nor the tests.
+/// Steps that use the program from the build of the tests. None of them builds this program or the
+/// tests again.
 const USING: [Step; 7] = [
     ("package for C", clib::check),
     ("firmware", |w| firmware::run(w, false)),
@@ -307,8 +308,8 @@ fn both(one: Option<String>, other: Option<String>) -> Option<String> {
     }
 }
 
-/// Checks the purity by `way`, or returns the reason for which this way is skipped. Fails if no way
-/// is possible and the user is root, because root can install packages.
+/// Checks the device crates ([`mod@purity`]) by `way`, or returns the reason for which this way is
+/// skipped. Fails if no way is possible and the user is root, because root can install packages.
 fn purity(workspace: &Workspace, way: Way) -> Result<Option<String>, Failure> {
     match Toolchain::find(Some(way)) {
         Ok(_) => purity::run(workspace, Some(way)).map(|()| None),

@@ -26,7 +26,7 @@ pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
         deny.current_dir(&workspace.root);
         deny.args(["--log-level", "error", "--manifest-path", manifest]);
         deny.args(["--config", "deny.toml"]);
-        // Allows licences in deny.toml that only another workspace has.
+        // deny.toml may allow a licence that occurs only in another workspace.
         deny.args(["check", "--allow", "license-not-encountered"]);
         deny.args(["licenses", "bans", "sources"]);
         workspace::run(&mut deny)?;

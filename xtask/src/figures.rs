@@ -161,7 +161,8 @@ const FIGURES: &[Figure] = &[
     goodput("goodput, 2 hops, interference 100 m", "line-2", FAR, 46.0),
     goodput("goodput, 3 hops, interference 100 m", "line-3", FAR, 28.0),
     goodput("goodput, 4 hops, interference 100 m", "line-4", FAR, 20.0),
-    // The bounds are 0.93 of one hop's bound, and 0.88 of a half and of a third of that bound.
+    // With an ideal radio, the bound over one hop is 0.93 of `IDEAL_BOUND`; over two, three and
+    // more hops it is 0.88 of a half, a third and so on.
     goodput(
         "goodput, 1 hop, ideal radio, d = 40 ms",
         "line-1",

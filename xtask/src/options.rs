@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// The subjects of a command, and the program that the command runs.
+/// The names to which a command is limited, and the program that the command runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     /// `--only`: parts of names; empty for all.

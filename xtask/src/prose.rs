@@ -128,7 +128,7 @@ impl Judged {
     /// Writes the present numbers into [`RATCHET`], unless one has risen.
     fn accept(&self, workspace: &Workspace) -> Outcome {
         let (now, path) = (self.counts(), workspace.root.join(RATCHET));
-        // The first run has no limits yet.
+        // Before the first run, the file with the limits does not exist.
         let risen = if path.exists() {
             risen(&now, &ratchet(workspace)?)
         } else {

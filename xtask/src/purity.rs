@@ -164,15 +164,16 @@ impl Toolchain {
 
     /// Returns the command `cargo SUBCOMMAND` for the target, in the repository's root. If `core`
     /// is built from source, the output goes to a separate folder, because the compiler may be
-    /// another one. A toolchain with an installed target has more than `libraries`.
+    /// another one. If the target is installed, the build may use libraries outside of `libraries`,
+    /// too.
     pub fn cargo(&self, workspace: &Workspace, subcommand: &str, libraries: Libraries) -> Command {
         let mut command = Command::new(&self.cargo);
         command.current_dir(&workspace.root);
         command.env("RUSTC", &self.rustc).arg(subcommand);
         command.args(["--target", TARGET]);
         if let Some(source) = &self.source {
-            // Allows cargo's option to build core. The option is unstable, because its design is
-            // not final, but the source of core is the compiler's own.
+            // Allows cargo's option that builds core. The option is unstable only because its
+            // design is not final; the source of core is that of the compiler.
             command
                 .env("RUSTC_BOOTSTRAP", "1")
                 .args(["-Z", libraries.build_std()]);

@@ -89,7 +89,7 @@ impl Repository {
         let files = self.git(&["ls-files", "-z"])?;
         let mut found = Vec::new();
         for path in files.split('\0').map(PathBuf::from) {
-            // Names are checked first: other files need not be text.
+            // Selects files by their names, because other files need not be text.
             let is_there = self.root.join(&path).is_file();
             if is_there && places::is_known(&path) {
                 found.push(path);

@@ -24,7 +24,7 @@ use terminal::Terminals;
 pub struct Options {
     /// Pages to follow, and the program to run.
     selection: Selection,
-    /// Whether this process is in its own namespaces, for a single page.
+    /// Whether this process was started in its own namespaces, to follow a single page.
     is_inside: bool,
 }
 
@@ -280,7 +280,7 @@ impl Drop for Place {
 mod tests {
     use super::*;
 
-    /// Follows a page of this text with `true` as the program.
+    /// Follows a page that consists of `text`; the program `redpoll` is `true`.
     fn follows(text: &str) -> Result<(), String> {
         let workspace = Workspace::here();
         let name = format!("docs/{:x}.md", text.len() * 31 + text.matches('e').count());

@@ -84,8 +84,8 @@ pub fn cargo() -> OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
-/// Returns a command that runs `program` with a low priority, next to tests that have limits in real
-/// time.
+/// Returns a command that runs `program` with a low priority, because tests with limits in real
+/// time may run at the same time.
 pub fn patient(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new("nice");
     command.args(["-n", "10"]).arg(program);

@@ -294,13 +294,14 @@ fn late(seconds: u64, clock: &mut impl Time) -> (f64, f64) {
     let mut sent = 0;
     while sent < seconds * RATE {
         let now = clock.now();
-        // Packets arrive at a constant rate; the engine gets those that are due when this thread
-        // runs.
+        // Packets arrive at a constant rate. When this thread runs, the engine gets all packets
+        // that have arrived by then.
         let due = now.since(begun).as_micros() * RATE / 1_000_000;
         while sent < due.min(seconds * RATE) {
             let arrived = begun + Duration::from_micros(sent * 1_000_000 / RATE);
             let conn = &mut conns[rng.below(FLOWS) as usize];
-            // If the engine holds no packet back, lateness is the time since the packet's arrival.
+            // If the engine does not hold the packet back, its lateness is the time since its
+            // arrival.
             if taim.input(arrived, &conn.data(38), 1) != Input::Wait {
                 lates.push(now.since(arrived).as_micros());
             }

@@ -15,10 +15,10 @@ use nix::sys::socket::{
 };
 use redpoll_base::{Duration, Instant, Rng};
 
-/// RFC 4861 §4.1, §4.2.
+/// Types of ICMPv6 messages (RFC 4861 §4.1, §4.2).
 const ROUTER_SOLICITATION: u8 = 133;
 const ROUTER_ADVERTISEMENT: u8 = 134;
-/// RFC 4191 §2.3.
+/// Type of the Route Information option (RFC 4191 §2.3).
 const ROUTE_INFORMATION: u8 = 24;
 const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);
 const ALL_ROUTERS: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 2);

@@ -199,8 +199,9 @@ impl NfQueue {
         self.overflows
     }
 
-    /// Limits the packets that the kernel holds to `packets`, including those received without a
-    /// verdict; the kernel lets further packets pass. [`NfQueue::flush`] sends the limit.
+    /// Limits the packets that the kernel holds to `packets`. This number includes packets that
+    /// this program has received and not yet accepted. The kernel lets further packets pass.
+    /// [`NfQueue::flush`] sends the limit.
     pub fn limit(&mut self, packets: u32) {
         let limit: (u16, &[u8]) = (MAX_LEN, &packets.to_be_bytes());
         let message = message(CONFIG, REQUEST, 0, self.number, &[limit]);

@@ -20,7 +20,8 @@ use redpoll_wire::ipv6::{Ipv6Header, next_header, skip_extension_headers};
 const FLOWS_MAX: usize = 4_096;
 /// Stands for the node in a flow to a group, which any member may answer.
 const ANY_NODE: Ipv6Addr = Ipv6Addr::UNSPECIFIED;
-/// Maximum number of refused destinations that wait to be reported, and of those remembered.
+/// Maximum number of refused destinations that wait to be reported, and maximum number that are
+/// remembered so that they are not reported again.
 const REPORTS_MAX: usize = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

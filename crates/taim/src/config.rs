@@ -61,7 +61,7 @@ impl ConfigFile {
         &self.path
     }
 
-    /// Returns the file's settings; `None` if it need not exist and does not.
+    /// Returns the file's settings; `None` if the file does not exist and need not exist.
     pub(super) fn read(&self) -> Result<Option<Options>, Failure> {
         let name = self.path.display().to_string();
         let text = match std::fs::read_to_string(&self.path) {

@@ -41,8 +41,8 @@ fn number(path: &Path) -> Option<u32> {
     name.split_once('-')?.0.parse().ok()
 }
 
-/// Returns the fault of a record's first lines, if any: a title, an empty line, two lines of
-/// summary, an empty line.
+/// Returns the fault of a record's first lines, unless they are a title, an empty line, two lines
+/// of summary and an empty line.
 fn fault(text: &str) -> Option<&'static str> {
     let mut lines = text.lines();
     let mut next = || lines.next().unwrap_or_default();

@@ -50,7 +50,8 @@ impl Picture {
     }
 }
 
-/// Checks that each declared picture exists and is shown, and that its page has its command.
+/// Checks that each declared picture exists, and that a page shows the picture and the command that
+/// draws it.
 pub fn check(workspace: &Workspace) -> Outcome {
     let folder = workspace.root.join("docs/book");
     let mut pages = String::new();

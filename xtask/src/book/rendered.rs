@@ -55,7 +55,7 @@ pub fn check(folder: &Path) -> Result<usize, Failure> {
     Ok(pages.len())
 }
 
-/// Returns whether mdBook generates the page without a chapter.
+/// Returns whether mdBook adds this page to each book, without a chapter in `docs/`.
 fn is_shell(path: &Path) -> bool {
     matches!(path.to_str(), Some("404.html" | "toc.html" | "print.html"))
 }

@@ -9,7 +9,7 @@ use crate::workspace::{self, Workspace};
 
 /// A kind of processor.
 pub struct Kind {
-    /// The target of Rust.
+    /// Rust's name of the target.
     pub target: &'static str,
     /// Names of the processors with this instruction set.
     pub processors: &'static str,
@@ -123,7 +123,7 @@ pub const TCP: Library = Library {
 };
 
 impl Kind {
-    /// Builds the archive of a library for flash, and returns its path.
+    /// Builds the archive of a library, and returns its path.
     pub fn build(&self, workspace: &Workspace, library: &Library) -> Result<PathBuf, Failure> {
         let mut cargo = workspace.cargo();
         // Replaces the path of the sources in the archive, so that the archive has the same bytes

@@ -1,5 +1,5 @@
 //! The check of the package for C: the first program of `docs/c.md`, built with pkg-config and with
-//! CMake against an installation in an empty folder, which has been moved.
+//! CMake against an installation that was moved after it was made.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -72,7 +72,7 @@ pub fn all(program: &Path, extent: Extent) -> Result<Vec<Capture>, Failure> {
 }
 
 /// Returns the runs: each built-in scenario in both modes of RPL. The long form also runs the
-/// scenarios that have fixed routes as they are, and `line-3` with the fragments of RFC 8931. The
+/// scenarios without RPL with their fixed routes, and `line-3` with the fragments of RFC 8931. The
 /// short form runs each scenario in one mode, in turn.
 fn runs(program: &Path, extent: Extent) -> Result<Vec<Run>, Failure> {
     const FRAGMENTS: &str = "lowpan.fragment_recovery=true";

@@ -21,7 +21,7 @@ pub fn any(rng: &mut Rng, most: usize) -> Vec<u8> {
     packet
 }
 
-/// Returns an address with the identifier of a short address, or an arbitrary one.
+/// Returns an address whose interface identifier is derived from a short address, or is arbitrary.
 fn address(rng: &mut Rng) -> [u8; 16] {
     let mut addr = [0; 16];
     let prefix: [u8; 8] = match rng.below(3) {
@@ -114,7 +114,8 @@ fn with_options(packet: &[u8], options: &[u8]) -> Vec<u8> {
     whole
 }
 
-/// Returns a packet to `last` with a source route of two addresses (RFC 6554), in any state.
+/// Returns a packet to `last` with a source route of two addresses (RFC 6554), of which any number
+/// is left.
 fn with_route(rng: &mut Rng, src: [u8; 16], last: [u8; 16], next: u8, body: &[u8]) -> Vec<u8> {
     let mut stop = last;
     stop[14..].copy_from_slice(&[0x11, rng.byte()]);

@@ -91,7 +91,8 @@ impl Expected {
         }
     }
 
-    /// Returns a line for each difference between the text between the marks and this text.
+    /// Returns a line for each difference between this text and `inside`, the text between the
+    /// marks.
     pub fn differences(&self, inside: &str) -> Vec<String> {
         let (head, rows, caption) = match self {
             Expected::Inline(None) => return Vec::new(),

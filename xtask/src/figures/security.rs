@@ -1,9 +1,9 @@
 //! The cost of link-layer security: goodput, compared with a value computed from the bytes and
 //! their transmission times; and the bytes of security in a frame.
 //!
-//! The derivation is that of `docs/model/throughput.md`, "What one hop can carry", with the
-//! frames of both kinds. Over more hops each frame takes the same time at every hop, so the
-//! share is the same; collisions are not included.
+//! The derivation is that of `docs/model/throughput.md`, "What one hop can carry", with frames with
+//! and without security. Over more hops each frame takes the same time at every hop, so the share
+//! is the same; collisions are not included.
 
 use super::Figure;
 use super::bound::{Bound, Judged};

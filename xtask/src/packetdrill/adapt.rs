@@ -294,7 +294,7 @@ fn own_order(packet: &Packet) -> String {
         let cookie = option
             .split_once(' ')
             .map_or(0, |(_, cookie)| cookie.len() / 2);
-        // Two no-operation options precede the option, and end-of-list options follow it.
+        // Two no-operation options precede the Fast Open option, and end-of-list options follow it.
         let ends = ",eol".repeat((2usize.wrapping_sub(kind + cookie)) % 4);
         format!("nop,nop,{option}{ends}")
     }));

@@ -29,7 +29,8 @@ fn counted<'a>(path: &Path, text: &'a str) -> &'a str {
             rest.find("\n\n").map(|length| summary + length)
         })
     } else if path.starts_with("docs/reference") {
-        // The pages are made of texts that are counted in the interface.
+        // These pages are generated from texts of the interface, which are counted at their
+        // sources.
         Some(0)
     } else {
         None

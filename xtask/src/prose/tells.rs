@@ -18,7 +18,7 @@ enum Part {
     Gap,
     Word {
         forbidden: bool,
-        /// One of the choices is the start of a sentence.
+        /// Whether one of the choices is the start of a sentence.
         start: bool,
         choices: Vec<Choice>,
     },

@@ -72,7 +72,7 @@ fn copied(workspace: &Workspace) -> Result<Workspace, Failure> {
         let Some(folder) = to.parent() else { continue };
         let copy = || -> std::io::Result<()> {
             std::fs::create_dir_all(folder)?;
-            // An equal file keeps its time, so that cargo does not build it again.
+            // A file that is equal is not written, so that cargo does not build it again.
             if std::fs::read(&from)? != std::fs::read(&to).unwrap_or_default() {
                 std::fs::copy(&from, &to)?;
             }

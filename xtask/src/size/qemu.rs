@@ -13,8 +13,8 @@ pub const EMULATOR: &str = "qemu-system-arm";
 /// Data segments that are counted.
 pub const SEGMENTS: u32 = 1000;
 
-/// Each instruction lasts 2^8 ns of virtual time: about four ticks of a timer
-/// at 16 MHz, and the timer's 24 bits last for millions of them.
+/// Each instruction lasts 2^8 ns of virtual time: about four ticks of a timer at 16 MHz. The
+/// timer's 24 bits suffice for millions of instructions.
 const ICOUNT: &str = "shift=8,align=off,sleep=off";
 
 /// Instructions for each data segment, both ends and ACKs together.
@@ -37,7 +37,8 @@ impl PerSegment {
     }
 }
 
-/// The promised limits with either compiler: without copies and checksums, and with them.
+/// The promised limits of instructions for a segment, whichever compiler built the image: without
+/// copies and checksums, and with them.
 const MOST: [f64; 2] = [6_000.0, 11_000.0];
 
 impl PerSegment {
@@ -116,7 +117,7 @@ impl<'a> Printed<'a> {
         })
     }
 
-    /// Returns the instructions between two readings of a stopwatch, without the stopwatch's.
+    /// Returns the instructions between two readings of a stopwatch, without the stopwatch's own.
     pub fn instructions(&self, ticks: &str, laps: &str) -> Result<f64, Failure> {
         Ok((self.number(ticks)? - self.lap * self.number(laps)?) / self.ticks_each)
     }

@@ -10,7 +10,7 @@ use super::{Flash, row, snapshot};
 use crate::report::{self, Failure};
 use crate::workspace::{self, Workspace};
 
-/// The payloads of the frames, by the names that the image `seal` gives them.
+/// The payloads of the frames in bytes, by the names that the image `seal` gives them.
 const LENGTHS: [(&str, u32); 2] = [("short", 16), ("long", 104)];
 const CIPHERS: [(&str, &str); 2] = [
     ("software", "AES in software"),

@@ -17,10 +17,11 @@ pub const HEAD: &str = "\
 /// Prefix of the names of flash sizes.
 pub const FLASH: &str = "flash: ";
 
-/// Share by which flash may differ: it depends on the compiler and on every change.
+/// Share by which flash may differ from the snapshot, because flash depends on the compiler and on
+/// every change.
 const TOLERANCE: f64 = 0.05;
 
-/// Promised limits in bytes, for either compiler: `--accept` does not change them.
+/// Promised limits in bytes, whichever compiler built the image. `--accept` does not change them.
 const LIMITS: [(&str, u64); 8] = [
     (types::CONNECTION, 376),
     (types::LISTENER, 18),

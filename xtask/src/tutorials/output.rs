@@ -8,7 +8,7 @@
 pub enum Numbers {
     #[default]
     Exact,
-    /// Any number in the place of a number. Runs of blanks are equal.
+    /// A number matches any number, and a run of blanks matches any run of blanks.
     Any,
     /// As `Any`, but a number may differ from the shown number by at most this percentage.
     Within(f64),

@@ -114,8 +114,8 @@ fn tell(text: &str) -> Result<ExitCode, Failure> {
 }
 
 /// Runs `jobs`, `at_once` at the same time or one per core, and stores their results in `results`,
-/// the file at `path`. Returns the signal that stopped it early. Fails if a job cannot run, or if
-/// its result cannot be stored.
+/// the file at `path`. Returns the signal that stopped the runs early. Fails if a job cannot run,
+/// or if its result cannot be stored.
 pub fn simulate(
     jobs: &[Job],
     at_once: Option<u16>,

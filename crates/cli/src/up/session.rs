@@ -41,14 +41,14 @@ pub(super) struct Session {
     /// Whether standard output has lines about connections.
     pub(super) tells: bool,
     pub(super) status: StatusLine,
-    /// The mesh in the terminal, whose log replaces printed lines.
+    /// The terminal view, if it is shown; its log gets the lines that are otherwise printed.
     pub(super) tui: Option<Tui>,
     /// Last measured lateness of the mesh.
     pub(super) lateness: Duration,
 }
 
 impl Session {
-    /// Lateness of an event from which the user is warned.
+    /// Smallest lateness of an event for which the user gets a warning.
     const TOLERANCE: Duration = Duration::from_millis(200);
     /// Shortest interval between warnings of lateness, and interval of flushing the capture.
     const REMINDER: Duration = Duration::from_secs(2);

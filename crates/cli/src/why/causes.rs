@@ -24,10 +24,11 @@ pub enum Cause {
 #[derive(Clone, Debug)]
 pub struct Finding {
     pub cause: Cause,
-    /// Index of the affected direction, if it is only one: 0 is from the first end to the second.
+    /// Index of the affected direction, if only one direction is affected: 0 is from the first end
+    /// to the second.
     pub side: Option<usize>,
     pub tally: Tally,
-    /// Share of the time with data in flight that the cause took.
+    /// Time that the cause took, as a share of the time with data in flight.
     pub share: f64,
     pub seen: String,
     pub remedy: &'static str,

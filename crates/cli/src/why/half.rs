@@ -42,7 +42,7 @@ struct Sent {
     times: u32,
     /// Loss of the segment's latest transmission, if it was lost.
     lost: Option<Lost>,
-    /// The datagram's first frame; `end_us` is the time of arrival.
+    /// The first frame of the datagram, if the datagram arrived; `end_us` is the time of arrival.
     arrived: Option<Place>,
 }
 

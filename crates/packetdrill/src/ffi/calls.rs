@@ -121,7 +121,7 @@ pub(super) extern "C" fn shutdown(_: User, fd: c_int, how: c_int) -> c_int {
     done(SHIM.call(|sockets| sockets.shutdown(fd, how)))
 }
 
-/// Returns the host's descriptor for `poll`; keeps negative and unknown descriptors as such.
+/// Returns the host's descriptor for `poll`; returns negative and unknown descriptors unchanged.
 fn below(fd: c_int) -> c_int {
     let unknown = if fd < 0 { fd } else { c_int::MAX };
     SHIM.descriptor(fd).map_or(unknown, c_int::from)

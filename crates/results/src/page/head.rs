@@ -30,7 +30,7 @@ pub struct Connection {
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Cause {
     pub title: String,
-    /// Share of the time with data in flight that the cause cost, 0 to 1.
+    /// Time that the cause cost, as a share of the time with data in flight, 0 to 1.
     pub share: f64,
     /// Symptom in the capture.
     pub seen: String,
@@ -158,8 +158,8 @@ fn verdict(page: &mut String, report: &Report, diagnosis: Option<&Diagnosis>) {
     }
 }
 
-/// Returns the command that repeats the run. It names a scenario that is not built in by a file
-/// `NAME.toml`.
+/// Returns the command that repeats the run. For a scenario that is not built in, the command names
+/// a file `NAME.toml`.
 fn command(report: &Report) -> String {
     let scenario = report.scenario();
     let is_built_in = BUILT_IN.iter().any(|it| it.name == scenario);

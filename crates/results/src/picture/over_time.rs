@@ -458,7 +458,7 @@ mod tests {
         colours.sort_unstable();
         colours.dedup();
         assert_eq!(colours.len(), 6);
-        // With more flows, the lines of each share a colour and differ in dashes.
+        // With more flows, the lines of each flow share a colour and differ in dashes.
         let four = ["a", "b", "c", "d"].map(|name| track(name, &rows));
         let four = svg(&tracks(four.into()), "round-trip");
         let colours = strokes(&four);

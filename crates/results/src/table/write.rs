@@ -15,7 +15,7 @@ use parquet::schema::types::{Type, TypePtr};
 
 use super::{Cell, CellType, Column, Format, Row};
 
-/// Rows of a group, which are buffered before they are written.
+/// Number of rows of a group, which are buffered before they are written.
 const GROUP: usize = 8_192;
 
 /// Key of the note of a Parquet file with the units of its columns of numbers, as a JSON object.

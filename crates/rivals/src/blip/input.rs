@@ -81,8 +81,8 @@ impl Blip {
         }
     }
 
-    /// Returns the kind of acknowledgment of a segment. Without the correction `fin`, it covers a
-    /// FIN without data even if the FIN is out of order.
+    /// Returns the kind of acknowledgment of a segment. Without the correction `fin`, the
+    /// acknowledgment covers a FIN without data even if the FIN is out of order.
     fn ack_of(&self, seg: &Segment<'_>) -> u8 {
         let more = seg.flags.fin() && seg.payload.is_empty() && !self.config.corrections.fin;
         if more { FIN_ACK } else { LATE_ACK }
@@ -134,7 +134,8 @@ impl Blip {
         opens
     }
 
-    /// Performs steps 4 to 10 of BLIP's processing in ESTABLISHED.
+    /// Handles the acknowledgment, the data and the FIN of a segment, in ESTABLISHED and while this
+    /// end closes.
     fn on_data<B: Bytes>(&mut self, c: &mut Control, body: &mut Body<B>, seg: &Segment<'_>) {
         let resends = !self.on_new_ack(c, body, seg)
             && c.outstanding() > 0

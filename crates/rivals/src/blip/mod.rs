@@ -31,7 +31,7 @@ pub use control::Control;
 use control::{ACK, FIN, FIN_ACK, LATE_ACK, LATE_FIN, RST, SYN, SYN_ACK};
 pub use corrections::Corrections;
 
-/// The period of BLIP's clock: 512 binary milliseconds (1/1,024 s).
+/// The period of BLIP's clock: 512 binary milliseconds of 1/1,024 s each.
 const TICK: Duration = Duration::from_millis(500);
 /// TCPLIB_2MSL: ticks between FINs, and of FIN-WAIT-2.
 const FIN_TICKS: u8 = 4;

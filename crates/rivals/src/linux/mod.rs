@@ -2,11 +2,11 @@
 //! maximum segment size: for the host's end of comparisons with small stacks.
 //!
 //! Like Linux: the segment size is bounded by the largest window that the peer ever had, with a
-//! floor of 48 bytes. A segment that does not fit the window waits; it is cut at the window's
-//! edge and sent when no data are in flight and the probe timer has run out. The retransmission
-//! timeout is at least 200 ms above the mean; the initial window is ten segments; CUBIC or Reno
-//! count in segments. The first sixteen acknowledgments leave at once, others within 40 to 200
-//! ms, or when the application has read a pushed segment.
+//! floor of 48 bytes. A segment that does not fit the window waits; it is cut at the window's edge
+//! and sent when no data are in flight and the probe timer has run out. The retransmission timeout
+//! is at least 200 ms above the mean round trip; the initial window is ten segments; CUBIC or Reno
+//! count in segments. The first sixteen acknowledgments leave at once, others within 40 to 200 ms,
+//! or when the application has read a pushed segment.
 //!
 //! Not modelled: timestamps, SACK with RACK and tail loss probes, window scaling, ECN, Fast
 //! Open, segmentation offload. A real Linux performs better with a peer that supports them.

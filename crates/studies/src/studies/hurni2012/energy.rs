@@ -74,7 +74,8 @@ pub fn figure_7(mac: Mac) -> Figure {
     figure
 }
 
-/// Counts the hop numbers at which NullMAC needs less radio time than another MAC, with the cache.
+/// Counts the numbers of hops over which NullMAC needs less radio time than another MAC, both with
+/// the cache.
 fn against(figure: &mut Figure, cctrl: &Line, other: &Line, mac: Mac) {
     let (series, what, id) = match mac {
         XMAC => (

@@ -207,7 +207,8 @@ fn lpp(figure: &mut Figure, it: &Lines) {
         .cause(RETRIES, &shown);
 }
 
-/// Adds the ratio of the caches with and without activity monitoring at some hops, and its cause.
+/// Adds the ratio of the segments with and without activity monitoring over some numbers of hops,
+/// and the cause of this ratio.
 fn with_activity(
     figure: &mut Figure,
     it: &Lines,

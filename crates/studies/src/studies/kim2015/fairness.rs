@@ -169,7 +169,8 @@ pub fn figure_10() -> Figure {
     };
     let udp = [UDP_UP, UDP_DOWN].map(|traffic| pair(traffic, THROUGHPUT, throughput));
     let tcp = [TCP_UP, TCP_DOWN].map(|traffic| pair(traffic, JAIN, |run| fairness(run, FLOWS)));
-    // Rows in which one node forwards all traffic, as in the paper, also at heavier loads.
+    // Adds rows in which one node forwards all traffic, as in the paper, at this load and at
+    // heavier ones.
     let mut at_a_neck = |traffic| {
         [HEAVY, FULLER, FULLEST].map(|load| {
             let (name, case) = neck(traffic, load);

@@ -129,7 +129,7 @@ const WHERE: &str = "the positions of the interferers and the lengths of their s
     these assumptions, with 1.5 times as many sessions, with sessions six times as long, and with \
     the interferers 9 m further east";
 
-/// A name, and changes of interferers that replace those of the calibrated row.
+/// A name, and keys of interferers whose values differ from those of the calibrated row.
 type Others = (&'static str, &'static [(&'static str, &'static str)]);
 
 const OTHERS: [Others; 4] = [

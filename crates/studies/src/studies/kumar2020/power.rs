@@ -91,7 +91,8 @@ pub fn section_8_1_3() -> Figure {
     figure
 }
 
-/// Adds the difference for one request every 100 s.
+/// Adds the differences between TCP and CoAP for one request every 100 s, and for one every 1,000
+/// s.
 fn seldom(figure: &mut Figure, http: &Line, coap: &Line) {
     let over = |[http, coap]: [f64; 2]| 100.0 * (http / coap - 1.0);
     figure

@@ -40,12 +40,13 @@ fn datagram_ms(frames: &[f64], lost: f64) -> f64 {
     frames.iter().map(|bytes| frame_ms(*bytes, lost)).sum()
 }
 
-/// Returns the seconds for the image in segments of five frames, with an acknowledgment for two.
+/// Returns the seconds that the image takes in segments of five frames, with an acknowledgment for
+/// every second segment.
 pub fn tcp_s(lost: f64) -> f64 {
     segments_s(&FIVE_FRAMES, 487.0, lost)
 }
 
-/// Returns the seconds for the image in segments of 1,200 bytes.
+/// Returns the seconds that the image takes in segments of 1,200 bytes.
 pub fn long_tcp_s(lost: f64) -> f64 {
     segments_s(&TWELVE_FRAMES, 1_200.0, lost)
 }
@@ -55,7 +56,8 @@ fn segments_s(frames: &[f64], payload: f64, lost: f64) -> f64 {
     HOPS * segment * (IMAGE / payload) / 1_000.0
 }
 
-/// Returns the seconds for the image in blocks of 1,024 bytes, each sent after the last answer.
+/// Returns the seconds that the image takes in blocks of 1,024 bytes, each sent after the answer to
+/// the previous block.
 pub fn stop_and_wait_s(lost: f64) -> f64 {
     let block = datagram_ms(&BLOCK_FRAMES, lost) + frame_ms(SHORT, lost);
     (HOPS * block + HOST_MS) * (IMAGE / 1_024.0).ceil() / 1_000.0

@@ -11,7 +11,8 @@ use redpoll_experiments::{Look, Probe};
 #[derive(Debug)]
 pub struct Transfer;
 
-/// Costs from the leaf's first request until its flash has the image; `None` if it is incomplete.
+/// Costs from the leaf's first request until its flash has the image; `None` if the image is
+/// incomplete.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Charge {
     /// Charge of the leaf's radio, in mC.

@@ -182,8 +182,8 @@ fn bytes_until(progress: &Progress, minute: u32) -> Result<&[u64], Gap> {
 }
 
 /// Returns each node's mean rate from the start of all flows to the end of that minute, in bytes
-/// per second. The paper's minutes are TAiM's own, with smoothed throughputs. This study uses the
-/// mean since the start, because a node sends only a few segments a minute.
+/// per second. The paper's values by minute are the smoothed throughputs that TAiM itself measures.
+/// This study uses the mean since the start, because a node sends only a few segments a minute.
 fn until_minute(progress: &Progress, minute: u32) -> Result<Vec<f64>, Gap> {
     let seconds = f64::from(minute) * 60.0;
     let bytes = bytes_until(progress, minute)?.iter();

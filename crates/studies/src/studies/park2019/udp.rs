@@ -100,7 +100,7 @@ pub fn figure_6() -> Figure {
 }
 
 /// Adds rows of nodes with a queue of two packets. Returns the worst node's share at 1 datagram a
-/// second, and the ratio of nodes below the worst node at 0.5 and 1 a second.
+/// second, and the row of [`worst_has`] at 0.5 and at 1 datagram a second.
 fn two_packets(figure: &mut Figure) -> [Handle; 3] {
     let series = "UDP, queue of two packets per node";
     let case = |rate| Testbed::One.udp(rate).set("lowpan.slots", 2);

@@ -19,13 +19,14 @@ pub struct Watch {
 
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Found {
-    /// Time from the beginning until the last byte arrived, in seconds; `None` if it is incomplete.
+    /// Time from the beginning until the last byte arrived, in seconds; `None` if the transfer is
+    /// incomplete.
     pub time_s: Option<f64>,
     /// Charge of the leaf's radio in this time, in mC.
     pub charge_mc: Option<f64>,
     pub aborts: u64,
-    /// Longest time without an arrival between the first and the last byte, in seconds. The samples
-    /// make it up to 0.1 s too long.
+    /// Longest time without an arrival between the first and the last byte, in seconds. The value
+    /// may be 0.1 s too long, the interval between two samples.
     pub longest_pause_s: f64,
 }
 

@@ -12,7 +12,8 @@ const FCS: usize = 2;
 /// Bytes of the longest uncompressed headers that a compressed header represents.
 const HEADERS: usize = 48;
 
-/// Parts of a data frame that holds TCP data or a part of it.
+/// Header lengths of a data frame that holds a TCP segment or a part of one, and the segment's
+/// header.
 pub struct Parts {
     /// Bytes of IEEE 802.15.4, including the frame check sequence.
     pub mac: usize,

@@ -9,7 +9,8 @@ use super::frame::{mac, parts};
 use super::{Sight, watch};
 use redpoll_experiments::{Gap, Look, Probe, Reading};
 
-/// Counts the data segments that a node sends, and the small ones, without link retransmissions.
+/// Counts the segments with data that a node sends, and how many of them are small. Link
+/// retransmissions are not counted.
 #[derive(Clone, Copy, Debug)]
 pub struct Pieces {
     pub from: usize,
