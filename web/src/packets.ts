@@ -34,7 +34,7 @@ export class Packets {
   private seen = 0;
   /** Number of link acknowledgements that match the filter and are hidden. */
   private hidden = 0;
-  /** Number of frames of earlier runs, which are not counted. */
+  /** Number of frames of earlier runs, which the shown total excludes. */
   private earlier = 0;
   private follows = true;
   private matches: Matcher = () => true;

@@ -13,7 +13,7 @@ const WAIT_MS = 200;
 /** Time for which the arrival times of the server's messages are kept, in milliseconds. */
 const HEARD_MS = 500;
 
-/** Pace at which marks fade while time stands still. */
+/** Virtual seconds per second at which marks fade while the shown moment stands still. */
 const STILL = 0.02;
 
 export class Playhead {
@@ -53,7 +53,7 @@ export class Playhead {
   /** Virtual seconds per second at which the shown moment advances. */
   get pace(): number {
     const stands = this.isLive ? this.store.clock.paused || this.store.clock.ended : this.isPaused;
-    // While time stands still, only the frames on the air remain visible.
+    // While the shown moment stands still, only the frames on the air remain visible.
     if (stands) return STILL;
     return this.isLive ? this.rate : this.speed;
   }

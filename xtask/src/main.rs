@@ -88,12 +88,12 @@ Usage: cargo xtask CHECK
   api       fails if the public interface of a crate differs from docs/api or has
             more items than its limit, and prints the number of its items
               --accept          write docs/api
-  features  builds the published crates without features, with each alone, with the
-            default and with all; builds the crates of a leaf, a router and a border
-            router together; builds the crates with all features for every target
-            of the toolchain; fails if a crate has too many features
-  hosts     compiles redpoll and redpoll-taim for the Linux boards of
-            docs/radios.md, if the toolchain has the standard library of a board
+  features  builds the published crates without features, with each feature alone,
+            with the default features and with all; builds the crates of a leaf, a
+            router and a border router together; builds the crates with all features
+            for every target of the toolchain; fails if a crate has too many features
+  hosts     compiles redpoll and redpoll-taim for each Linux board of docs/radios.md
+            whose standard library the toolchain has
   deny      checks the licences and sources of dependencies against deny.toml
             (needs cargo-deny: scripts/setup.sh test)
   publish   packs the published crates, builds the packages with the oldest
@@ -165,13 +165,14 @@ Usage: cargo xtask CHECK
   dist-test tests the packages of target/dist in Debian 11, 12 and 13 (needs root,
             debootstrap and qemu-user-static: scripts/setup.sh dist)
               --only TEXT       systems whose name contains this
-              --wheel           instead: install the wheel in an empty environment, and
-                                print and check the times until it is there, and
+              --wheel           instead: install the wheel in an empty environment; print
+                                and check the time of the installation and the time
                                 until the first result
   fuzz      feeds random bytes to every fuzz target (needs nightly and cargo-fuzz)
               --seconds N       for each target (default: 60)
   firmware  tests the leaf on emulated microcontrollers, with simulated nodes
-              --long            with 10,000 requests and 24 hours of garbage
+              --long            with 10,000 requests in 24 simulated hours, lost frames, and
+                                frames of random bytes
   size      prints flash, sizes of types and instructions on a Cortex-M0
               --json FILE       write an object to FILE (-: standard output) instead of tables
               --check           fail if a size differs from firmware/size.txt, if one

@@ -117,11 +117,16 @@ typedef struct rp_node rp_node;
 #define RP_ROUTER 1 /* forwards packets */
 #define RP_BORDER 2 /* a router with a host side: rp_input_packet, rp_poll_packet */
 
-/* Tasks of the radio hardware. The node performs the others in software. */
-#define RP_RADIO_AUTO_ACK 1     /* the radio sends acknowledgements, and waits for them after its frames */
-#define RP_RADIO_CSMA 2         /* the radio performs the whole CSMA-CA for one RP_WORK_TRANSMIT with cca 1 */
-#define RP_RADIO_RETRIES 4      /* the radio retries unacknowledged frames; requires RP_RADIO_AUTO_ACK */
-#define RP_RADIO_SOURCE_MATCH 8 /* the radio sets the frame-pending bit of acknowledgements for each neighbour separately */
+/* Flags of the tasks that the radio hardware performs. The node performs the tasks without a flag
+ * in software. */
+#define RP_RADIO_AUTO_ACK 1     /* the radio sends acknowledgements, and waits for them after its
+                                   frames */
+#define RP_RADIO_CSMA 2         /* the radio performs the whole CSMA-CA for one RP_WORK_TRANSMIT
+                                   with cca 1 */
+#define RP_RADIO_RETRIES 4      /* the radio retries unacknowledged frames; requires
+                                   RP_RADIO_AUTO_ACK */
+#define RP_RADIO_SOURCE_MATCH 8 /* the radio sets the frame-pending bit of acknowledgements for each
+                                   neighbour separately */
 
 /* No short address; as the parent of a node: no parent. */
 #define RP_NO_SHORT 0xffff
@@ -197,9 +202,9 @@ int rp_address(rp_node *node, uint8_t *address);
 #define RP_VIA_HOST 2        /* to the host side */
 #define RP_VIA_UNREACHABLE 3 /* there is no next hop: the node refuses packets for the route */
 
-/* Adds a route to a node on a radio. The route is for destinations whose first bits are those of
- * prefix (16 bytes); bits is the number of bits to compare. neighbour is a short address with
- * RP_VIA_NEIGHBOUR, and RP_NO_SHORT otherwise. RP_ENOMEM: the table of routes is full. */
+/* Adds a route to the routing table of a node on a radio. The route is for destinations whose first
+ * bits are those of prefix (16 bytes); bits is the number of bits to compare. neighbour is a short
+ * address with RP_VIA_NEIGHBOUR, and RP_NO_SHORT otherwise. RP_ENOMEM: the table is full. */
 int rp_add_route(rp_node *node, const uint8_t *prefix, uint8_t bits, uint8_t via,
                  uint16_t neighbour);
 
@@ -213,8 +218,8 @@ int rp_add_route(rp_node *node, const uint8_t *prefix, uint8_t bits, uint8_t via
 int rp_rpl_start(rp_node *node, uint64_t now_us);
 
 /* Returns 1 if the node has a route to the root or is the root, otherwise 0. rank is the node's
- * rank, 0xffff without a route; parent is the short address of the preferred parent, or RP_NO_SHORT.
- * RP_EOPNOTSUPP: RPL does not run. */
+ * rank, 0xffff without a route; parent is the short address of the preferred parent, or
+ * RP_NO_SHORT. RP_EOPNOTSUPP: RPL does not run. */
 int rp_rpl_place(rp_node *node, uint16_t *rank, uint16_t *parent);
 
 /* ------------------------------------------------------- TCP over your IPv6 -- */
@@ -386,8 +391,8 @@ struct rp_endpoint {
     uint16_t port;
 };
 
-/* Returns a new descriptor, or RP_EMFILE if none is free. RP_EPROTONOSUPPORT: the library has no UDP
- * sockets. */
+/* Returns a new descriptor, or RP_EMFILE if none is free. RP_EPROTONOSUPPORT: the library has no
+ * UDP sockets. */
 int rp_socket(rp_node *node, uint64_t now_us, int kind);
 
 /* Sets the socket's port; with port 0 the node chooses a free port. RP_EADDRINUSE: the port is in
@@ -418,12 +423,12 @@ int rp_recvfrom(rp_node *node, uint64_t now_us, int fd, uint8_t *out, size_t len
                 struct rp_endpoint *peer);
 
 /* Joins or leaves a multicast group, given by its address. The node is the member: all its sockets
- * receive the group's datagrams to their ports, until it leaves. Groups of wider scope than the link
- * cross the mesh by MPL (RFC 7731), for which each router needs rp_config.groups. A border router
- * lets packets from its host side into the mesh if they are for groups that it has joined: up to 4
- * without a pause, then one every 2 s. It drops the others. RP_ENOMEM: no room for another group;
- * RP_EADDRNOTAVAIL: not a member; RP_EINVAL: not a group; RP_EOPNOTSUPP: the library has no groups,
- * or the socket is not a datagram socket. */
+ * receive the group's datagrams to their ports, until it leaves. Groups of wider scope than the
+ * link cross the mesh by MPL (RFC 7731), for which each router needs rp_config.groups. A border
+ * router forwards packets from its host side into the mesh if they are for groups that it has
+ * joined: up to 4 without a pause, then one every 2 s. It drops all other packets to groups.
+ * RP_ENOMEM: no room for another group; RP_EADDRNOTAVAIL: not a member; RP_EINVAL: not a group;
+ * RP_EOPNOTSUPP: the library has no groups, or the socket is not a datagram socket. */
 int rp_udp_join(rp_node *node, int fd, const uint8_t *group);
 int rp_udp_leave(rp_node *node, int fd, const uint8_t *group);
 
@@ -471,8 +476,9 @@ struct rp_pollfd {
  * most 255. */
 int rp_poll(rp_node *node, uint64_t now_us, struct rp_pollfd *all, size_t count);
 
-/* Levels and names of options; every value is an int. The options marked "read-only" cannot be set:
- * RP_ENOPROTOOPT. The options of RP_IPPROTO_TCP exist on every socket, and have no effect on UDP. */
+/* Levels and names of options; every value is an int. rp_setsockopt returns RP_ENOPROTOOPT for an
+ * option marked "read-only". The options of RP_IPPROTO_TCP exist on every socket, and have no
+ * effect on UDP. */
 #define RP_SOL_SOCKET 1
 #define RP_SO_REUSEADDR 2 /* 1; cannot be 0: an earlier connection never occupies a port that
                              listens */
@@ -495,7 +501,8 @@ int rp_poll(rp_node *node, uint64_t now_us, struct rp_pollfd *all, size_t count)
 #define RP_TCP_MAXSEG 2 /* payload bytes of a full segment; read-only */
 #define RP_TCP_KEEPIDLE 4      /* seconds without a segment before the first probe */
 #define RP_TCP_KEEPINTVL 5     /* seconds between probes */
-#define RP_TCP_KEEPCNT 6       /* unanswered probes that end the connection, at least 2 */
+#define RP_TCP_KEEPCNT 6       /* unanswered probes that end the connection, at least 1; 1 is
+                                  accepted and counts as 2 */
 #define RP_TCP_USER_TIMEOUT 18 /* milliseconds for which sent data may stay unacknowledged; 0: no
                                   such limit */
 #define RP_TCP_FASTOPEN 23     /* before rp_listen: number of connections that may be open before

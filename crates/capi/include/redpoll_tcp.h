@@ -52,8 +52,9 @@ extern "C" {
 
 /* ----------------------------------------------------------------- objects -- */
 
-/* Sizes of the objects in bytes. rp_tcp_init compares them with the library. You may define a larger
- * RP_TCP_CONNECTION_SIZE, a multiple of 8, for a library that you built with more features. */
+/* Sizes of the objects in bytes. rp_tcp_init compares them with the library's sizes. You may define
+ * a larger RP_TCP_CONNECTION_SIZE, a multiple of 8, for a library that you built with more
+ * features. */
 #if UINTPTR_MAX > 0xffffffff
 #define RP_TCP_SIZE 344
 #define RP_TCP_LISTENER_SIZE 120
@@ -120,7 +121,8 @@ struct rp_tcp_config {
     uint32_t user_timeout_ms;       /* time after which unacknowledged data end the connection;
                                        default 0: after max_retries */
     uint16_t min_rto_ms;            /* minimum retransmission timeout; default 300 */
-    uint16_t mss;                   /* MSS option, 64 to 1220 bytes, on hosts to 65535; default 1220 */
+    uint16_t mss;                   /* MSS option, 64 to 1220 bytes, in the library for hosts 64 to
+                                       65535; default 1220 */
     uint8_t keepalive_count;        /* unanswered probes that end the connection, 2 to 127;
                                        default 8 */
     uint8_t hop_limit;              /* default 64 */
@@ -128,7 +130,8 @@ struct rp_tcp_config {
                                        10 ms; default 20 */
     uint8_t max_retries;            /* retransmissions of a segment before the connection fails;
                                        default 12 */
-    uint8_t syn_retries;            /* retransmissions of a SYN before the attempt fails; default 7 */
+    uint8_t syn_retries;            /* retransmissions of a SYN before the attempt to connect fails;
+                                       default 7 */
     uint8_t ecn;                    /* RP_TCP_ECN_*; default RP_TCP_ECN_REQUEST */
     uint8_t nagle;                  /* 1 if small segments wait (RFC 9293 §3.7.4); default 1 */
     uint8_t sack;                   /* 1 for selective acknowledgements (RFC 2018); default 1 */
@@ -149,30 +152,30 @@ int rp_tcp_config_init(struct rp_tcp_config *config);
     sizeof(struct rp_tcp), sizeof(struct rp_tcp_connection), sizeof(struct rp_tcp_listener)
 
 /* Initialises a host without connections and listeners. If tcp was a host before, that host's
- * connections and listeners end without a segment to their peers. RP_ENOMEM: a size is too small for
- * this library. */
+ * connections and listeners end without a segment to their peers. RP_ENOMEM: a size is too small
+ * for this library. */
 int rp_tcp_init(struct rp_tcp *tcp, size_t tcp_size, size_t connection_size,
                 size_t listener_size, const struct rp_tcp_config *config);
 
 /* ------------------------------------------------------- segments and timers -- */
 
-/* Passes a received segment to its connection or listener: the payload of an IPv6 packet, from the TCP
- * header on, to one of your addresses. The call checks the checksum. Call rp_tcp_output afterwards: only
- * one answer to a segment without a connection can wait. RP_EINVAL: not a segment, or its checksum
- * is wrong. */
+/* Passes a received segment to its connection or listener: the payload of an IPv6 packet, from the
+ * TCP header on, to one of your addresses. The call checks the checksum. Call rp_tcp_output
+ * afterwards: only one answer to a segment without a connection can wait. RP_EINVAL: not a segment,
+ * or its checksum is wrong. */
 int rp_tcp_input(struct rp_tcp *tcp, uint64_t now_us, const struct rp_tcp_ip *ip,
                  const uint8_t *segment, size_t len);
 
-/* Passes an ICMPv6 error to the connection whose segment it quotes: the message from its type on.
- * Check its checksum before the call. An error ends an attempt to connect, and raises
- * RP_TCP_EVENT_ICMP on an open connection (RFC 5927 §5.2). Packet Too Big has an effect only in the
- * library for hosts. RP_EINVAL: not an error about a segment. */
+/* Passes an ICMPv6 error to the connection whose segment the error quotes: the message from its
+ * type field on. Check the message's checksum before the call. An error ends an attempt to connect,
+ * and raises RP_TCP_EVENT_ICMP on an open connection (RFC 5927 §5.2). Packet Too Big has an effect
+ * only in the library for hosts. RP_EINVAL: not an error about a segment. */
 int rp_tcp_input_icmp(struct rp_tcp *tcp, uint64_t now_us, const uint8_t *message, size_t len);
 
 /* Writes the next segment with its checksum, sets ip, and returns the length of the segment, or 0.
- * len is the most bytes that your packets carry after the IPv6 header; the call makes no longer
- * segment. Call it only if you can send, because the segment then counts as sent. If the segment is
- * lost, TCP retransmits it. RP_EINVAL: len is below 128. */
+ * len is the number of bytes that one of your packets can carry after the IPv6 header, and the
+ * greatest length of the segment. Call rp_tcp_output only if you can send, because the segment then
+ * counts as sent. If the segment is lost, TCP retransmits it. RP_EINVAL: len is below 128. */
 int rp_tcp_output(struct rp_tcp *tcp, uint64_t now_us, uint8_t *out, size_t len,
                   struct rp_tcp_ip *ip);
 
@@ -198,33 +201,33 @@ int rp_tcp_poll_event(struct rp_tcp *tcp, struct rp_tcp_connection **connection)
 /* ------------------------------------------------------------- connections -- */
 
 /* Opens a connection; RP_TCP_EVENT_CONNECTED or RP_TCP_EVENT_FAILED follows. local has your
- * address; with port 0, the library chooses a port (RFC 6056). The struct and the buffers belong to the
- * library until rp_tcp_release. RP_EISCONN: the struct is in use; RP_EADDRINUSE: this connection
- * exists, or no port is free; RP_EINVAL: also buffers that overlap. */
+ * address; with port 0, the library chooses a port (RFC 6056). The struct and the buffers belong to
+ * the library until rp_tcp_release. RP_EISCONN: the struct is in use; RP_EADDRINUSE: this
+ * connection exists, or no port is free; RP_EINVAL: also if the buffers overlap. */
 int rp_tcp_connect(struct rp_tcp *tcp, uint64_t now_us, struct rp_tcp_connection *connection,
                    const struct rp_tcp_buffers *buffers, const struct rp_endpoint *local,
                    const struct rp_endpoint *remote);
 
-/* Listens at a port of one address, or of all your addresses if the address is all 0. A listener of all
- * addresses has handshakes at one address at a time: until they end, the library answers a SYN to
- * another of your addresses with a reset. half_open is an array of count elements,
- * 1 to 255, one for each handshake in progress; the array belongs to the library until
- * rp_tcp_unlisten. receive_buffer is the length of the smallest receive buffer of its connections.
+/* Listens at a port of one address, or of all your addresses if the address is all 0. A listener of
+ * all addresses has handshakes at one address at a time: until they end, the library answers a SYN
+ * to another of your addresses with a reset. half_open is an array of count elements, 1 to 255, one
+ * for each handshake in progress; the array belongs to the library until rp_tcp_unlisten.
+ * receive_buffer is the length of the smallest receive buffer of the listener's connections.
  * RP_EADDRINUSE: another listener has the port; RP_EISCONN: the struct is in use. */
 int rp_tcp_listen(struct rp_tcp *tcp, struct rp_tcp_listener *listener,
                   const struct rp_endpoint *at, struct rp_tcp_half_open *half_open,
                   size_t count, size_t receive_buffer);
 
 /* Gives the listener a connection for the next handshake. The connection is in the state
- * RP_TCP_LISTEN until RP_TCP_EVENT_CONNECTED. Several connections may wait at a listener, which uses
- * them in the order of the calls. Without a waiting connection, a client's handshake completes only
- * after the next rp_tcp_accept, and fails without such a call within 15 s. RP_EISCONN: the struct is
- * in use; RP_EINVAL: also a receive buffer that is too small for the listener. */
+ * RP_TCP_LISTEN until RP_TCP_EVENT_CONNECTED. Several connections may wait at a listener, which
+ * uses them in the order of the calls. Without a waiting connection, a client's handshake completes
+ * only after the next rp_tcp_accept, and fails without such a call within 15 s. RP_EISCONN: the
+ * struct is in use; RP_EINVAL: also if the receive buffer is too small for the listener. */
 int rp_tcp_accept(struct rp_tcp *tcp, struct rp_tcp_listener *listener,
                   struct rp_tcp_connection *connection, const struct rp_tcp_buffers *buffers);
 
-/* Ends a listener. Connections that wait at it are closed, others continue. RP_EINVAL: also a
- * listener of another host. */
+/* Ends a listener. Connections that wait at the listener are closed, and other connections
+ * continue. RP_EINVAL: also if the listener belongs to another host. */
 int rp_tcp_unlisten(struct rp_tcp *tcp, struct rp_tcp_listener *listener);
 
 /* Copies bytes into the send buffer, and returns how many. RP_EAGAIN: the buffer is full, and
@@ -239,16 +242,17 @@ int rp_tcp_send(struct rp_tcp_connection *connection, uint64_t now_us, const uin
 int rp_tcp_recv(struct rp_tcp_connection *connection, uint64_t now_us, uint8_t *out,
                 size_t len);
 
-/* Closes the direction to the peer after the accepted bytes; the peer may continue to send. */
+/* Closes the direction to the peer after the bytes that rp_tcp_send has accepted; the peer may
+ * continue to send. */
 int rp_tcp_close(struct rp_tcp_connection *connection, uint64_t now_us);
 
 /* Ends the connection; rp_tcp_output returns a reset for the peer. */
 int rp_tcp_abort(struct rp_tcp_connection *connection, uint64_t now_us);
 
-/* Takes back the struct and the buffers. Allowed while the connection waits at a listener, in TIME-WAIT,
- * and in CLOSED. RP_EAGAIN: the connection is open, or its reset still has to be sent: call
- * rp_tcp_close or rp_tcp_abort and rp_tcp_output first. A host remembers the last 8 connections
- * that it released in TIME-WAIT, to acknowledge a repeated FIN. */
+/* Returns the struct and the buffers to you. Allowed while the connection waits at a listener, in
+ * TIME-WAIT, and in CLOSED. RP_EAGAIN: the connection is open, or its reset still has to be sent:
+ * call rp_tcp_close or rp_tcp_abort and rp_tcp_output first. A host remembers the last 8
+ * connections that were released in TIME-WAIT, to acknowledge a repeated FIN. */
 int rp_tcp_release(struct rp_tcp *tcp, struct rp_tcp_connection *connection);
 
 /* The state LISTEN, in addition to those of redpoll.h. */

@@ -217,9 +217,9 @@ pub struct SweepArgs {
 
 /// Reproduce a published study in the simulator, and compare it with the paper.
 ///
-/// Prints which of the paper's claims hold, and the cause of each that does not; with --rows also
-/// every number next to that of the paper, and its spread over the seeds. The result of each run is
-/// kept in a file, so the same command resumes a stopped study.
+/// Prints which of the paper's claims hold, and the cause of each claim that does not hold. With
+/// --rows, also prints every number with its spread over the seeds, next to the paper's number. The
+/// result of each run is kept in a file, so the same command resumes a stopped study.
 ///
 /// Exit code: 0 when all runs are done, whether or not the paper is reproduced; 1 when a run or a
 /// file failed or the oracle found a violation; 2 when there is no such study or figure, or the
@@ -283,8 +283,8 @@ pub struct StudyArgs {
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 
-    /// Write a page with every figure plotted to index.html in this folder, and the
-    /// scenarios to the folder scenes in it
+    /// Write index.html, a page with a plot of every figure, to this folder, and the scenarios to
+    /// the folder scenes in this folder
     #[arg(long, value_name = "DIR")]
     pub html: Option<PathBuf>,
 }

@@ -84,7 +84,8 @@ pub fn run(json: Option<&Path>) -> ExitCode {
             unit: "KiB",
         },
         Figure {
-            name: "throughput of honest flows with 1,000,000 forged flows, relative to that without",
+            name: "throughput of honest flows with 1,000,000 forged flows, divided by that without \
+                   forged flows",
             asked: ">= 90",
             measured: 100.0 * flooded as f64 / alone as f64,
             unit: "%",

@@ -21,11 +21,10 @@ const SEEDS: u64 = 100;
 
 /// Run random scenarios with random faults, and report what they break.
 ///
-/// A seed determines the mesh, its options, its apps and its faults. While faults come and go, no
-/// byte of a stream may be wrong, lost, doubled or reordered unless the connection reports an
-/// error. After the last fault every stream must progress or fail. After the apps have ended, every
-/// pool of every node must become empty. No run may panic, or need too many events for a simulated
-/// second.
+/// A seed determines the mesh, its options, its apps and its faults. While faults occur, no byte of
+/// a stream may be wrong, lost, doubled or reordered unless the connection reports an error. After
+/// the last fault every stream must progress or fail. After the apps have ended, every pool of
+/// every node must become empty. No run may panic, or need too many events for a simulated second.
 ///
 /// Each failure is printed with its seed, its cause, and the command that repeats it. The scenario
 /// of the first failure of each kind is shrunk: parts are removed while the same kind of failure

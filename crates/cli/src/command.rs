@@ -18,8 +18,8 @@ use redpoll_taim::TaimArgs;
 
 /// Redpoll: TCP for IEEE 802.15.4 networks.
 ///
-/// A mesh of radio nodes with 6LoWPAN, IPv6 and Redpoll's TCP, described by a scenario: simulated
-/// in virtual time (run) or joined to this computer in real time (up).
+/// A scenario describes a mesh of radio nodes with 6LoWPAN, IPv6 and Redpoll's TCP. The program
+/// simulates the mesh in virtual time (run), or connects it to this computer in real time (up).
 ///
 /// Start with `redpoll list`, `redpoll run pair` and `redpoll run line-3`.
 #[derive(Debug, Parser)]

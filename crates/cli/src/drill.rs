@@ -21,9 +21,9 @@ use crate::{FAILED, USAGE, output};
 /// from the end of the honest flow until all tables of all nodes are as in a run without the
 /// attack. All times are virtual.
 ///
-/// A row fails if a table of a node stays different from a run without the attack, or if the oracle
-/// finds a violation. A row also fails if `keeps` or `new` is below 80 % and the row states no
-/// reason.
+/// A row fails if a table of a node stays different from its state in a run without the attack, or
+/// if the oracle finds a violation. A row also fails if `keeps` or `new` is below 80 % and the row
+/// states no reason.
 ///
 /// Exit code: 0 when no row fails; 1 when a row fails, or a file could not be written; 2 when an
 /// option cannot be used.
@@ -166,8 +166,8 @@ fn table(plan: &Plan, rows: &[Row]) -> String {
                     "  less goodput or fewer new connections than required, because:",
                 Outcome::Lost => "  FAILS: less goodput or fewer new connections than required",
                 Outcome::LeftBehind =>
-                    "  FAILS: the nodes' tables differ from a run without the attack, or the \
-                     oracle found a violation",
+                    "  FAILS: the nodes' tables differ from those of a run without the attack, or \
+                     the oracle found a violation",
             }
         );
         if let Some(reason) = row.reason {
@@ -181,15 +181,15 @@ fn table(plan: &Plan, rows: &[Row]) -> String {
     let explained = rows.iter().filter(|row| row.outcome == Outcome::Explained);
     let _ = writeln!(
         text,
-        "\nIn {} of {} rows, keeps and new are at least {:.0} %; in {} one of them is less, for \
-         the stated reason. Each row has {} seeds, each with an attack of {} s.\nrate: packets of \
-         the attacker per second; alone, attacked: goodput of the flow in kb/s without and with \
-         the attack;\nkeeps: attacked divided by alone, mean of the seeds; worst: the least such \
-         ratio of a seed;\nnew: share of new connections that are served during the attack, \
-         divided by the share without it; floor: share of air time that the attacker's own frames \
-         leave free;\nx: bytes that came back from the mesh for each byte that the attacker sent \
-         into it; rest: time from the end of the flow until all tables are as in a run without \
-         the attack.",
+        "\nIn {} of {} rows, keeps and new are at least {:.0} %; in {} rows keeps or new is less, \
+         for the reason below the row. Each row has {} seeds, each with an attack of {} \
+         s.\nrate: packets of the attacker per second; alone, attacked: goodput of the flow in \
+         kb/s without and with the attack, means of the seeds;\nkeeps: attacked divided by \
+         alone; worst: the least of the seeds' ratios;\nnew: share of new connections that are \
+         served during the attack, divided by the share without the attack; floor: share of air \
+         time that the attacker's own frames leave free;\nx: bytes that came back from the mesh \
+         for each byte that the attacker sent into the mesh; rest: time from the end of the flow \
+         until all tables are as in a run without the attack.",
         kept.count(),
         rows.len(),
         plan.keeps * 100.0,

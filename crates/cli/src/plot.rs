@@ -22,7 +22,7 @@ use crate::{FAILED, USAGE};
 ///
 /// For the file of a sweep, or a folder with several results (one per seed), it plots means over
 /// the seeds with 95 % confidence intervals. The horizontal axis of a sweep has the values of a
-/// key. Pictures in which all points are equal are left out.
+/// key. A picture is left out if its mean is the same at all points.
 ///
 /// Exit code: 0 on success, 1 when a file cannot be read or written, 2 when the file is not a
 /// result or has no data for the pictures.
@@ -33,8 +33,8 @@ pub struct PlotArgs {
     #[arg(value_name = "RESULT")]
     pub result: PathBuf,
 
-    /// Folder for the pictures; by default the folder plots, in the result's folder or in the
-    /// current one
+    /// Folder for the pictures; by default the folder plots in RESULT if RESULT is a folder, and
+    /// otherwise in the current folder
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 
@@ -98,7 +98,8 @@ pub(crate) fn files(path: &Path) -> Result<Files, Failure> {
     })
 }
 
-/// Draws the pictures of a result. Also returns the names of pictures whose points are all equal.
+/// Draws the pictures of a result. Also returns the names of the pictures that are left out because
+/// their mean is the same at all points.
 fn draw(args: &PlotArgs) -> Result<(Vec<Picture>, Vec<&'static str>), Failure> {
     let fit = match args.width {
         Width::Column => Fit::Column,
@@ -182,7 +183,7 @@ fn plot(args: &PlotArgs) -> Result<(), Failure> {
     }
     if args.pictures.is_empty() && !constant.is_empty() {
         said += &format!(
-            "not drawn, because all points are equal: {}\n",
+            "not drawn, because the mean is the same at all points: {}\n",
             constant.join(", ")
         );
     }

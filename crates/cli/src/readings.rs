@@ -118,9 +118,9 @@ pub fn run(json: Option<&Path>) -> ExitCode {
     let mut table = format!(
         "A sleepy leaf sends a reading of {READING} bytes every 10 minutes. Frames and bytes on \
          the air are summed\nover all hops and include acknowledgements; mC is the charge of the \
-         leaf's radio and processor,\nwithout cryptography; wakes is how often the leaf wakes up to \
-         send; ms is the time until the\nreading is acknowledged. Means of {READINGS} readings \
-         after the first; wakes includes the first.\n"
+         leaf's radio and processor,\nwithout cryptography; wakes is the number of times that the \
+         leaf wakes up to send a reading; ms is\nthe time until the reading is acknowledged. Means \
+         of {READINGS} readings after the first; wakes includes\nthe first.\n"
     );
     let mut lines = Vec::new();
     for hops in [1, 3] {

@@ -33,8 +33,8 @@ pub struct ReportArgs {
     #[arg(value_name = "RESULT")]
     pub result: PathBuf,
 
-    /// File of the page; by default report.html, in the result's folder or in the current one; -
-    /// is standard output
+    /// File of the page; by default report.html in RESULT if RESULT is a folder, and otherwise in
+    /// the current folder; - is standard output
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
 

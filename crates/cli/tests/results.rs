@@ -412,7 +412,10 @@ fn sweeps_and_several_seeds_are_plotted_and_reported_with_intervals() {
     let (file, out) = (folder.file("a.sqlite"), folder.file("plots"));
     let plotted = redpoll(&["plot", &file, "--out", &out, "--format", "svg"]);
     assert_eq!(code(&plotted), 0, "{plotted:?}");
-    assert!(stdout(&plotted).ends_with("not drawn, because all points are equal: duty-cycle\n"));
+    assert!(
+        stdout(&plotted)
+            .ends_with("not drawn, because the mean is the same at all points: duty-cycle\n")
+    );
     let svg = |name: &str| std::fs::read_to_string(format!("{out}/{name}.svg")).unwrap();
     let goodput = svg("goodput");
     // Each of the two lines has three delays.

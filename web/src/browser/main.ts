@@ -1,8 +1,8 @@
 // The page with the simulator in the browser.
 //
-// Its address may say what to show: `?scenario=line-3` names a built-in scenario, `&set=KEY=VALUE`
-// overrides a key, `&play` begins at once, `&node=NAME` selects a node, and `&embed` leaves room for
-// the map only.
+// Parameters of the page's address: `?scenario=line-3` names a built-in scenario, `&set=KEY=VALUE`
+// overrides a key, `&play` starts the run immediately, `&node=NAME` selects a node, and `&embed`
+// hides the panel on the right, the packet list and the choice of a scenario.
 
 import "uplot/dist/uPlot.min.css";
 import "../style.css";

@@ -1,7 +1,7 @@
 // The worker in which the simulator runs, as WebAssembly; `crates/wasm/src/exports.rs` is the
 // other side of its calls. Messages to the page are arrays of lines, each a JSON object.
 
-/** Arrays of lines that the page may have left unread; the simulator waits for the page then. */
+/** Number of arrays that the page has not read at which the simulator waits for the page. */
 const UNREAD = 3;
 
 interface Program {
@@ -14,7 +14,7 @@ interface Program {
   output(): number;
 }
 
-/** What the page sends: a request as text, or how many arrays it has read. */
+/** Message from the page: a request as text, or the number of arrays that the page has read. */
 type FromPage = string | number;
 
 const scope = self as unknown as {
@@ -51,7 +51,7 @@ async function load(): Promise<void> {
   program.begin();
 }
 
-/** Sends the page what the simulator has written. */
+/** Sends to the page the lines that the simulator has written. */
 function deliver(): void {
   const len = program.collect();
   if (len === 0) return;

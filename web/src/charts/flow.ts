@@ -111,7 +111,7 @@ export class FlowCharts {
         `${bytes(flow.bytes[sender] ?? 0)} sent`,
         `${flow.again} ${flow.again === 1 ? "segment" : "segments"} retransmitted by TCP`,
         state ? words(state) : "",
-        samples.length === 0 ? "the sender's window is not visible here" : "",
+        samples.length === 0 ? "the sender's window is not known" : "",
       ]
         .filter(Boolean)
         .join(" · "),

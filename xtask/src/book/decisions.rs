@@ -33,7 +33,7 @@ pub fn check(workspace: &Workspace) -> Outcome {
             "{PAGE}: \"{MISSING}\" lists {listed:?}, but {missing:?} are missing"
         ));
     }
-    Failure::unless_empty("book: decision records:", findings)
+    Failure::unless_empty("book: faults of the decision records:", findings)
 }
 
 fn number(path: &Path) -> Option<u32> {

@@ -88,7 +88,7 @@ pub fn check(workspace: &Workspace) -> Outcome {
             findings.push(format!("no page has the command of {file}: {command}"));
         }
     }
-    Failure::unless_empty("book: its pictures:", findings)
+    Failure::unless_empty("book: faults of the book's pictures:", findings)
 }
 
 /// Draws all pictures again with `program`, or with a program that this function builds.

@@ -35,7 +35,8 @@ pub fn render(
     if !left_out.is_empty() {
         let _ = writeln!(
             text,
-            "apps that were not started, because they belong to redpoll up or are switched off: {}",
+            "apps that were not started, because of their key `when` or because their peer is not \
+             started: {}",
             left_out.join(", ")
         );
     }

@@ -18,15 +18,16 @@ use redpoll_program::rights::RightsArgs;
 /// create that interface, the mesh is connected inside its own network namespace, where the
 /// kernel allows this (use --shell, or give a COMMAND). If the kernel does not allow it, only
 /// single ports are forwarded to the mesh (--forward). Ctrl-C ends the program and removes
-/// everything it created.
+/// everything that the program created.
 ///
 /// When the mesh is up, the program drops its capabilities and restricts itself to the files it
 /// still needs. If root starts it with --user, it becomes that user. From then on it cannot start
 /// programs, except the program of a --radio URL with forkpty.
 ///
-/// A COMMAND runs next to the mesh, as the --user if one is given. When it ends, the mesh ends
-/// with its exit code. Its environment contains REDPOLL_JOINED (tun, namespace or forward),
-/// REDPOLL_HOST (this computer's address) and REDPOLL_FORWARDS.
+/// A COMMAND runs next to the mesh, as the --user if one is given. When the COMMAND ends, the mesh
+/// ends too, and the program returns the COMMAND's exit code. The COMMAND's environment contains
+/// REDPOLL_JOINED (tun, namespace or forward), REDPOLL_HOST (this computer's address) and
+/// REDPOLL_FORWARDS.
 ///
 /// Exit code: 0 after Ctrl-C, 1 when the mesh cannot be connected, a file cannot be written or the
 /// oracle found a violation, 2 when the scenario or an option cannot be used.

@@ -246,7 +246,7 @@ where
         text.push_str(&format!("Frames refused by link security: {refused}.\n"));
         let counters = mesh.keeper_counters();
         text.push_str(&format!(
-            "Frame counter: stored {} times, {} attempts failed.\n",
+            "Frame counter: stored {} times; {} attempts to store it failed.\n",
             counters.stored, counters.failed
         ));
     }

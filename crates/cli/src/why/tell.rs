@@ -214,8 +214,8 @@ fn carried(half: &Half, flow: &Flow) -> String {
         count => format!(" and {count} with only SYN or FIN"),
     };
     format!(
-        "{} B in {} ({:.1} kb/s) over {}, {}{controls}, {} of them retransmissions, at most {} in \
-         flight{rtt}",
+        "{} B in {} ({:.1} kb/s) over {}, {}{controls} (retransmissions among them: {}), at most \
+         {} in flight{rtt}",
         half.bytes,
         seconds(us),
         half.bytes as f64 * 8e3 / us as f64,

@@ -272,8 +272,8 @@ fn a_cause_below_the_threshold_is_shown_and_not_simulated() {
         text,
         "[fd00::212:4b00:14b5:d901]:49312 <> [fd00::212:4b00:14b5:da7f]:8883\n  \
          to [fd00::212:4b00:14b5:da7f]:8883: 1600 B in 1.2 s (10.9 kb/s) over 1 hop, 6 data \
-         segments and 1 with only SYN or FIN, 2 of them retransmissions, at most 2 segments in \
-         flight, median round-trip time on the air 561 ms\n  \
+         segments and 1 with only SYN or FIN (retransmissions among them: 2), at most 2 segments \
+         in flight, median round-trip time on the air 561 ms\n  \
          No known cause was found.\n     \
          Most costly cause below the threshold (5 %, 3 occurrences): lost fragments, 1.1 s of the\n     \
          1.2 s with data in flight (93.4 %), 2 occurrences. Next, check what `why` does not look\n     \

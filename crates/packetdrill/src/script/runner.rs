@@ -296,7 +296,7 @@ impl Runner {
         if at + self.tolerance_us < from_us || at > to_us + self.tolerance_us {
             let (from, to) = (seconds(from_us), seconds(to_us));
             return Err(format!(
-                "expected at {from} to {to}: {expected}\nbut it was {what}"
+                "expected at {from} to {to}: {expected}\nbut the packet was {what}"
             ));
         }
         self.last_us = match when {
@@ -318,7 +318,7 @@ impl Runner {
             };
         }
         self.compare(expected, &seen)
-            .map_err(|why| format!("{why}\nexpected  {expected}\nbut it was {what}"))
+            .map_err(|why| format!("{why}\nexpected  {expected}\nbut the packet was {what}"))
     }
 
     fn decode(&self, packet: &SentPacket) -> Result<Seen, String> {

@@ -71,8 +71,8 @@ pub fn page_of_several(
     if !found.constant.is_empty() {
         let _ = writeln!(
             page,
-            "<p class=\"soft\">Figures without a picture, because they are equal at all points: \
-             {}.</p>",
+            "<p class=\"soft\">Figures without a picture, because their mean is the same at all \
+             points: {}.</p>",
             escape(&found.constant.join(", "))
         );
     }

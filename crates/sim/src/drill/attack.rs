@@ -424,6 +424,6 @@ pub const ATTACKS: [Attack; 39] = [
         "trickle-readers",
         1,
         &Target::ALL,
-        "requests of up to four clients that read the answers slowly, together 600 bytes a second",
+        "requests of up to four clients, which together read 600 bytes of the answers per second",
     ),
 ];

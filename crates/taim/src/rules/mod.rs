@@ -45,10 +45,10 @@ pub enum RulesCommand {
 ///
 /// Adds one rule for each direction, with the program that this system uses (nft or ip6tables). The
 /// rules are in the table mangle (with nft: in a separate table with the priority of mangle), so
-/// that the firewall still decides about every packet. The rules let all packets pass while no program reads the
-/// queue. Either all rules are added or none. If such a rule exists already, the command does
-/// not add it again. The rules last until the computer restarts; a service can run this command
-/// before the daemon.
+/// that the firewall still decides about every packet. The rules let all packets pass while no
+/// program reads the queue. Either all rules are added or none. If such a rule exists already, the
+/// command does not add it again. The rules last until the computer restarts; a service can run
+/// this command before the daemon.
 ///
 /// Exit code: 0 when the rules are there, 1 when the firewall refuses them, 2 when an option
 /// cannot be used, the interface does not exist, or the user may not change the firewall.

@@ -80,7 +80,7 @@ pub fn figure_8() -> Figure {
 }
 
 const FULLEST_QUEUE: Metric = Metric::new(
-    "share of all packets that are lost at the node that drops most packets",
+    "packets lost at the node that drops most packets, as a share of all packets made",
     "%",
 );
 const BEHIND: Metric = Metric::new(
