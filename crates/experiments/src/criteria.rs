@@ -77,7 +77,7 @@ pub struct Judgement {
     pub says: Option<String>,
     /// The section of the paper with the statement.
     pub section: Option<String>,
-    /// The reason for the band, or what the row explains.
+    /// The reason for the band or, for a row that explains other rows, the explanation.
     pub why: String,
 }
 

@@ -12,7 +12,7 @@ pub struct LowpanCounters {
     pub frames_received: u32,
     /// Whole packets passed to the upper layer.
     pub packets_received: u32,
-    /// Frames built.
+    /// Frames built for the MAC.
     pub frames_sent: u32,
     /// Pulled datagrams whose frames were all delivered.
     pub segments_sent: u32,
@@ -21,7 +21,7 @@ pub struct LowpanCounters {
 
     /// Datagrams whose first fragment was accepted for forwarding.
     pub datagrams_forwarded: u32,
-    /// Fragments forwarded and delivered.
+    /// Fragments forwarded and delivered to the next hop.
     pub fragments_forwarded: u32,
 
     /// Frames dropped as [`DropReason::Malformed`].

@@ -2,8 +2,8 @@
 //! detection marks the conversations with the largest shares first.
 //!
 //! The method is "approximate fairness through differential dropping" (Pan, Breslau, Prabhakar and
-//! Shenker 2003), which drops what a flow sends above its fair share. The paper samples past
-//! packets; here all bytes are counted, because few conversations share a relay.
+//! Shenker 2003), which drops the packets that a flow sends above its fair share. The paper samples
+//! past packets; here all bytes are counted, because few conversations share a relay.
 
 use redpoll_base::{Addr, divide, least};
 
@@ -41,7 +41,7 @@ fn fold(addr: &Addr) -> u16 {
 #[derive(Clone, Copy, Default, Debug)]
 struct Share {
     pair: u16,
-    /// Zero for a free entry.
+    /// Recent bytes of the conversation; zero for a free entry.
     bytes: u16,
 }
 

@@ -1,5 +1,5 @@
-//! Assistants: what a router may do to the packets that it forwards, such as caching segments or
-//! adjusting windows.
+//! Assistants, which process the packets that a router forwards, for example to cache segments or
+//! to adjust windows.
 //!
 //! An assistant sees whole packets, after the router's checks and before the choice of the next
 //! hop. It has its own memory and timers. [`Disposition`] decides whether the router forwards a

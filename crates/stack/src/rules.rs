@@ -27,11 +27,12 @@ pub trait RplRules: Copy {
         2 * Candidate::TRANSMISSION
     }
 
-    /// PARENT_SWITCH_THRESHOLD of MRHOF, in 128ths of ETX (RFC 6719 §5), of a node with this number
-    /// of targets in its sub-DODAG. `None`: the node has not sent a DAO since it joined, so no node
-    /// depends on its choice; with 0, the default, it may leave its parent for an equal neighbour.
-    /// The default is otherwise the recommended 192, doubled with 4 targets and again with 16,
-    /// because the DAOs for a moved sub-DODAG load all routers up to the root (ADR 52).
+    /// Returns PARENT_SWITCH_THRESHOLD of MRHOF, in 128ths of ETX (RFC 6719 §5). `targets` is the
+    /// number of targets in the node's sub-DODAG; `None` if the node has not sent a DAO since it
+    /// joined, so that no node depends on its choice. The default for `None` is 0: the node may
+    /// leave its parent for an equal neighbour. The default for up to 3 targets is the recommended
+    /// 192. It is twice this value from 4 targets on, and four times from 16 on, because the DAOs
+    /// for a moved sub-DODAG load all routers up to the root (ADR 52).
     fn switch_threshold(&self, targets: Option<usize>) -> u16 {
         let one = 3 * Candidate::TRANSMISSION / 2;
         match targets {

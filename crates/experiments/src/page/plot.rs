@@ -31,7 +31,7 @@ pub struct Line {
 #[derive(Clone, Debug)]
 pub struct Bars {
     pub title: String,
-    /// Names and numbers.
+    /// Name and number of each bar.
     pub bars: Vec<(String, f64)>,
     pub look: Look,
 }

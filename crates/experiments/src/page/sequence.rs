@@ -18,7 +18,7 @@ pub struct Sequence {
     /// Times at which the sender received an acknowledgment, and the acknowledged sequence numbers.
     pub acked: Vec<(f64, f64)>,
     pub shades: Vec<Shades>,
-    /// Ends of the x axis.
+    /// Least and greatest time on the x axis, in seconds.
     pub t: (f64, f64),
     /// Greatest number on the y axis, which then starts at zero. With `None`, the axis covers the
     /// visible segments.

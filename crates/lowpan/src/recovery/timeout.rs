@@ -15,7 +15,7 @@ const DOUBTFUL: u8 = 4;
 /// seldom has more than one.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RoundTrip {
-    /// Zero before the first sample.
+    /// Smoothed round-trip time; zero before the first sample.
     smoothed: u32,
     variation: u32,
     /// Longest recent round trip. Each shorter round trip reduces it by 1/16 of the difference.

@@ -16,7 +16,7 @@ use crate::FrameBuf;
 pub enum Channel {
     /// No signal.
     Clear,
-    /// The radio measures energy.
+    /// The radio detects energy, but receives no frame.
     Busy,
     /// The radio is receiving a frame.
     Receiving,

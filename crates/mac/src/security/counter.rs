@@ -21,7 +21,7 @@ pub(super) struct FrameCounter {
     next: u32,
     /// The stored end of the reserved range: counters from here on must not be used yet.
     stored: u32,
-    /// Counters reserved at a time.
+    /// Number of counters that one write to persistent memory reserves.
     stretch: u32,
     /// The end of a range that the caller was requested to store.
     asked: u32,

@@ -75,7 +75,8 @@ pub enum Outcome {
     Kept,
     /// The flow keeps less goodput or fewer new connections than required, for a documented reason.
     Explained,
-    /// The flow keeps less goodput or fewer new connections than required, without such a reason.
+    /// The flow keeps less goodput or fewer new connections than required, without a documented
+    /// reason.
     Lost,
     /// A node's table differs from its state without the attack, or the oracle found a violation.
     LeftBehind,
@@ -109,8 +110,8 @@ pub struct Row {
     /// Bytes that the mesh sends to the attacker for each byte of the attacker: the amplification
     /// with a forged source address. `None` for an attack over the air.
     pub answered: Option<f64>,
-    /// Seconds from the end of the honest flow until all tables were as without an attack, in the
-    /// worst seed; `None` if they differ in a seed.
+    /// Seconds from the end of the honest flow until all tables had the state that they have
+    /// without an attack, in the worst seed; `None` if a table still differs at the end of a run.
     pub rest_s: Option<u64>,
     /// Differences in tables, and violations that the oracle found.
     pub left: Vec<String>,

@@ -42,7 +42,8 @@ pub(super) struct RunResult {
     /// Bytes that the attacker sent to the mesh, and bytes that it received from the mesh.
     pub(super) traffic: (u64, u64),
     pub(super) remains: Vec<NodeTables>,
-    /// Seconds from the end of the flow until all tables were as without an attack.
+    /// Seconds from the end of the flow until all tables had the state that they have without an
+    /// attack.
     pub(super) rest_s: Option<u64>,
     /// Tables that differ at the end from a run without attack, and the oracle's violations.
     pub(super) left: Vec<String>,

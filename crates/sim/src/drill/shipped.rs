@@ -26,7 +26,7 @@ const ATTACK: Duration = Duration::from_secs(120);
 /// Time at which the honest client of [`Clients::Open`] connects.
 const OPENS: Instant = Instant::from_millis(5_000);
 
-/// The leaf's end of the line.
+/// The leaf's end of the byte stream between the leaf and the simulator.
 #[derive(Default)]
 struct Wire {
     comes: VecDeque<u8>,
@@ -64,7 +64,7 @@ impl Default for Firmware {
     }
 }
 
-/// The simulator's end of the line.
+/// The simulator's end of the byte stream between the leaf and the simulator.
 struct End(Arc<Mutex<Firmware>>);
 
 impl Firmware {

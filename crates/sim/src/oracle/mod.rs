@@ -8,8 +8,8 @@
 //! - Frames: each ends at each addressee with one outcome ([`Ledger`]).
 //! - Sequence space: only received bytes are acknowledged, only sent bytes are received, and only
 //!   bytes of the application are sent. No counter of a connection decreases.
-//! - Frame counters: each frame that a node encrypts has a larger one than the frames before, also
-//!   after a restart of the node (IEEE 802.15.4-2015 §9.3.3.1).
+//! - Frame counters: each frame that a node encrypts has a larger counter than the frames before,
+//!   also after a restart of the node (IEEE 802.15.4-2015 §9.3.3.1).
 //! - Time does not run backwards.
 //!
 //! Violations are kept as text. The oracle also measures flows, because it observes all bytes.

@@ -50,7 +50,7 @@ figures! {
         received,
         /// Packets to a group of which this node is a member.
         delivered,
-        /// Transmissions.
+        /// Transmissions of packets to groups.
         sent,
         /// Transmissions omitted because neighbours had sent the packet.
         suppressed,

@@ -65,7 +65,7 @@ pub(crate) enum KeyKind {
     /// An IPv6 prefix of 64 bits.
     Prefix,
     Address,
-    /// Two lengths.
+    /// Two lengths: the coordinates of a position.
     Position,
     /// `node:port`, `border:port`, `host:port` or `[address]:port`.
     Target,

@@ -4,21 +4,21 @@ use redpoll_base::Duration;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Measure {
-    /// In microseconds.
+    /// A time; the base unit is the microsecond.
     Time,
-    /// In metres.
+    /// A length; the base unit is the metre.
     Length,
-    /// In dBm.
+    /// A power; the base unit is dBm.
     Power,
-    /// In dB.
+    /// A gain; the base unit is dB.
     Gain,
-    /// In bytes.
+    /// A size; the base unit is the byte.
     Size,
-    /// In mA.
+    /// A current; the base unit is mA.
     Current,
-    /// In mAh.
+    /// A charge; the base unit is mAh.
     Charge,
-    /// In MHz.
+    /// A frequency; the base unit is MHz.
     Frequency,
     /// A share between 0 and 1, which may also be a number without unit.
     Share,

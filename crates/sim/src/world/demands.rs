@@ -26,7 +26,7 @@ pub(super) struct Demands {
     calm: Option<Instant>,
     end: Instant,
     apps_ended: bool,
-    /// Events until the previous check.
+    /// Number of events of the run up to the previous check.
     events: u64,
     /// Progress of each flow, and since when it has been the same.
     streams: Vec<Stream>,

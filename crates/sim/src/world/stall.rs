@@ -8,8 +8,8 @@ use redpoll_base::Instant;
 use super::World;
 use super::environment::Seat;
 
-/// Calls of one place at one instant after which the run ends. The largest built-in scenarios
-/// need fewer than a hundred.
+/// Number of calls of one place at one instant after which the run ends. The largest built-in
+/// scenarios need fewer than a hundred.
 const CALLS_AN_INSTANT: u32 = 10_000;
 
 /// Number of calls of one place at the latest instant at which the place was called.
@@ -40,7 +40,9 @@ pub(super) enum Loop {
 }
 
 impl World {
-    /// Returns why the run ended early, if a place called at one instant without end.
+    /// Returns why the run ended early: a place requested calls at one instant without end, or a
+    /// simulated second had more events than the scenario allows. `None` if the run did not end
+    /// early.
     pub fn stall(&self) -> Option<&str> {
         self.env.stall.as_ref().map(|(_, why)| why.as_str())
     }

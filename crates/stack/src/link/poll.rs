@@ -66,8 +66,8 @@ impl Default for PollConfig {
 /// The shortest pause between two polls, unless the parent announced a frame.
 const SHORTEST: Duration = micros(SHORTEST_US);
 const SHORTEST_US: u32 = 16_000;
-/// The shortest pause, with the learned policy, after a poll that was not acknowledged: it has
-/// probably collided with the burst of a hidden terminal, which is over by then.
+/// The shortest pause, with the learned policy, after a poll that was not acknowledged. The poll
+/// has probably collided with the burst of a hidden terminal, which is over after this pause.
 const BURST: Duration = Duration::from_millis(50);
 /// The largest sample. If an answer takes longer, it or its request was lost.
 const LONGEST_ANSWER: Duration = Duration::from_secs(2);

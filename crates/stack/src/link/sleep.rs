@@ -66,8 +66,8 @@ impl Sleepy {
         self.listens_until.is_some() || !self.introduced
     }
 
-    /// Records what the layers above expect. Returns `true` if they have waited for long and the
-    /// node should register again.
+    /// Records the events that the layers above expect. Returns `true` if these layers have waited
+    /// for long and the node should register again.
     pub(super) fn expect(&mut self, now: Instant, expected: Expected) -> bool {
         let answer = self.app_expects || expected.answer;
         if !self.introduced {

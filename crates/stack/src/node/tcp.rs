@@ -111,7 +111,7 @@ impl<P: Profile> Node<P> {
     }
 
     /// Returns whether [`Self::tcp_connect_with_data`] would send data with the SYN to this server:
-    /// it has given a cookie, and Fast Open did not fail recently.
+    /// the server has given a cookie, and Fast Open did not fail recently.
     pub fn tcp_may_open_fast(&self, now: Instant, remote: &Endpoint) -> bool {
         self.transports.tcp.knows(now, remote)
     }

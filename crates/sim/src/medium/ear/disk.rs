@@ -15,7 +15,7 @@ pub struct DiskEar {
     audible: u16,
     /// Number of current transmissions that make the channel busy for an assessment.
     sensed: u16,
-    /// Interferers on the air.
+    /// Number of interferers on the air that reach this receiver.
     foreign: u16,
 }
 

@@ -27,7 +27,7 @@ pub enum When {
     Up,
     /// Only `redpoll up --demo`, which starts the app's peer.
     Demo,
-    /// In no command, until `--set apps.NAME.when=always` enables the application.
+    /// Under no command, unless `--set apps.NAME.when=always` enables the application.
     Never,
 }
 
@@ -54,7 +54,7 @@ pub enum AppKind {
         /// Whether a new connection carries only the bytes not acknowledged on earlier connections.
         resumes: bool,
     },
-    /// Accepts connections and reads.
+    /// Accepts connections and reads all data.
     BulkSink {
         port: u16,
         /// Bytes per second that the app reads from each connection; `None` without a limit.
@@ -73,7 +73,7 @@ pub enum AppKind {
         qos: u8,
         bytes: u16,
         interval: Duration,
-        /// Readings sent together.
+        /// Number of readings that are sent together.
         batch: u16,
         /// Maximum number of readings that wait; others are counted and dropped.
         queue: u16,
@@ -146,7 +146,7 @@ pub struct ClientSpec {
     pub count: Option<u32>,
     /// Largest requested block, with CoAP.
     pub block: u16,
-    /// Pause after a failure.
+    /// Pause after a failed request.
     pub retry: Duration,
 }
 

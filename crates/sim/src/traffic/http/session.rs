@@ -117,7 +117,7 @@ impl Exchange {
         delivery.slow_pace()
     }
 
-    /// Returns what the client has received of the present answer.
+    /// Returns how far the client has received the present answer.
     fn delivery(&self, cx: &Context<'_>) -> Option<Delivery> {
         let (since, given) = self.answer?;
         let unacked = cx.node.stream(self.conn).map_or(0, |it| it.unacked as u64);

@@ -51,7 +51,7 @@ trait ImageTransfer {
 struct Flash {
     flow: FlowId,
     have: Have,
-    /// Time of the latest useful arrival.
+    /// Time of the latest useful arrival, or of the latest request if that is later.
     heard: Instant,
 }
 

@@ -2,7 +2,7 @@
 //! transports (Kumar et al. 2020, §8.2).
 //!
 //! Readings wait in a queue of the application until the transport accepts them. When the queue is
-//! full, new ones are lost, which is the only loss with a reliable transport.
+//! full, new readings are lost, which is the only loss with a reliable transport.
 
 mod coap;
 mod ideal;

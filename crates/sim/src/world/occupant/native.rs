@@ -14,7 +14,7 @@ use crate::world::Event;
 use crate::world::environment::{Environment, Seat};
 use crate::world::stall::Loop;
 
-/// A node with Redpoll's stack. The simulated host is such a node without a radio.
+/// A node with Redpoll's stack. The simulated host is a node of this kind, without a radio.
 pub(crate) struct Native {
     pub(crate) node: SimNode,
     has_radio: bool,

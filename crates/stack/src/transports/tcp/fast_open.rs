@@ -9,8 +9,8 @@ use crate::ConnId;
 use crate::counters::NodeCounters;
 
 impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
-    /// Queues `data` on a connection that was just created; it goes with the SYN if the server is
-    /// known to accept that. Returns the number of bytes queued.
+    /// Queues `data` on a connection that was just created. The SYN carries the data if the server
+    /// is known to accept data on a SYN. Returns the number of bytes queued.
     pub(crate) fn open_with(&mut self, now: Instant, id: ConnId, data: &[u8]) -> usize {
         self.dirty = true;
         let slot = self.connections.as_mut().get_mut(usize::from(id.index));

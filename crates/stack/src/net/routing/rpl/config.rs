@@ -176,8 +176,8 @@ pub struct RplCounters {
     /// DAOs of this node that were rejected.
     pub daos_refused: u32,
     /// Targets that this node rejected because its table of routes was full, or because their next
-    /// hop has never acknowledged a frame and already has as many routes as such a next hop may
-    /// have.
+    /// hop has never acknowledged a frame and already has the largest number of routes that a next
+    /// hop may have before its first acknowledgement.
     pub targets_refused: u32,
     /// Malformed or implausible control messages: ranks that only the root can have, unconfirmed
     /// ranks far below the rank of this node, DAOs from the parent, impossible targets.

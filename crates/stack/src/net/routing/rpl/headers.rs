@@ -313,8 +313,9 @@ impl Tunnel<'_> {
         Ok(Plan::Insert(insertion))
     }
 
-    /// Returns the outer header of a forwarded packet (RFC 6553 §4, RFC 6554 §4.1), if it gets one.
-    /// An outer header up leads to the root, one down to the packet's destination (RFC 9008 §7).
+    /// Returns the outer header of a forwarded packet (RFC 6553 §4, RFC 6554 §4.1); `None` if the
+    /// packet gets no outer header. The outer header of an upward packet leads to the root, and
+    /// that of a downward packet to the packet's destination (RFC 9008 §7).
     fn outer_for(&self, packet: &PacketView<'_>, is_up: bool) -> Option<Ipv6Header> {
         let root = self.root?;
         let dst = if is_up { root } else { packet.header.dst };

@@ -30,7 +30,7 @@ const HEAD: [u8; 4] = [MESSAGE_TYPE, 0, 0, 0];
 /// Length of the longest message in bytes, with its type, code and checksum.
 pub(in crate::net::routing) const MESSAGE_MAX: usize = HEAD.len() + downward::MESSAGE_MAX;
 
-/// A node's part in RPL: the three parts, and what they share.
+/// A node's part in RPL: the three parts, and their shared state.
 #[repr(C)] // Small fields first, to save flash: see `redpoll_mac::Mac`.
 pub(in crate::net::routing) struct Rpl<P: Profile> {
     parts: RplParts<P>,

@@ -81,8 +81,8 @@ impl Probes {
         HAS_TARGETS && has_come(&self.try_at, now)
     }
 
-    /// The neighbour `hop` has acknowledged a frame. If it was the last one tried, another next
-    /// hop may be tried at once.
+    /// Records that the neighbour `hop` has acknowledged a frame. If [`Self::may_try`] last allowed
+    /// a frame to `hop`, it allows a frame to another next hop at once.
     pub(super) fn on_acknowledged(&mut self, now: Instant, hop: Peer) {
         if self.tried == Some(hop) {
             self.try_at = Some(now);

@@ -153,8 +153,8 @@ impl<P: Profile> Downward<P> {
     }
 
     /// Lets the routes of the previous version of the DODAG end. Nodes in the sub-DODAG of the new
-    /// version send DAOs. A target of the previous version may be above this node now: advertised
-    /// again, it would circulate.
+    /// version send DAOs. A target of the previous version may be above this node now: if this node
+    /// advertised the target again, the advertisement would circulate.
     pub(super) fn on_version(&mut self, cx: &mut Context<'_, P>) {
         let now = cx.now;
         cx.table.each_downward(|_, downward| {

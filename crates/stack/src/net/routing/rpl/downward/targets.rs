@@ -35,8 +35,8 @@ pub(super) enum Taken {
     All,
     /// Every target was accepted; the next hop has yet to acknowledge a frame.
     Unproven,
-    /// A target waits until its next hop has acknowledged a frame, or until it has answered the
-    /// root. The DAO is not acknowledged, so that its sender repeats it.
+    /// A target waits until its next hop has acknowledged a frame, or until the target has answered
+    /// the root. This node does not acknowledge the DAO, so that its sender repeats the DAO.
     Later,
     /// A target did not fit into the table.
     Full,

@@ -280,7 +280,7 @@ impl<P: Profile> Upward<P> {
         }
     }
 
-    /// Marks the neighbour `link` as without a rank. Returns false for an unknown neighbour.
+    /// Removes the rank of the neighbour `link`. Returns `false` for an unknown neighbour.
     pub(super) fn lose_neighbour(&mut self, link: Peer) -> bool {
         let Some(neighbour) = self.candidates.get_mut(link) else {
             return false;
