@@ -17,8 +17,8 @@ pub enum ToHost {
     Failed,
 }
 
-/// One forwarded connection. It buffers nothing: bytes that the connection does not take stay with
-/// the host, which stops reading its socket. Bytes that the host does not take stay in the
+/// One forwarded connection. It buffers nothing: bytes that the connection does not take stay in
+/// the host's socket, which the caller stops reading. Bytes that the host does not take stay in the
 /// connection, whose window closes.
 #[derive(Clone, Copy, Debug)]
 pub struct Splice {
@@ -65,8 +65,8 @@ impl Splice {
         node.stream(self.conn).map_or(0, |stream| stream.send_room)
     }
 
-    /// Passes bytes of the host's stream to the connection, and returns how many it took. The rest
-    /// must be offered again.
+    /// Passes bytes of the host's stream to the connection, and returns how many bytes the
+    /// connection took. The caller must offer the rest again.
     pub fn from_host(&mut self, now: Instant, node: &mut impl Streams, bytes: &[u8]) -> usize {
         if self.failed || self.host_ended {
             return 0;

@@ -81,8 +81,8 @@ pub(crate) fn guarded<T>(act: impl FnOnce() -> T) -> Result<T, String> {
     })
 }
 
-/// Returns the first violation, or `None` if the caller ended the run. A run without violations
-/// returns its number of events as an error.
+/// Runs the scenario. Returns the first violation, or `None` if the caller ended the run. After a
+/// complete run without violations, returns the number of events in `Err`.
 fn run(
     scenario: &Scenario,
     limits: &Limits<'_>,

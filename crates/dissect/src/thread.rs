@@ -10,7 +10,8 @@ use sha2::Sha256;
 
 use crate::layer::Bytes;
 
-/// Number of key indices: key sequences that differ by a multiple of it have the same index.
+/// Number of key indices: key sequences that differ by a multiple of this number have the same
+/// index.
 const INDICES: u32 = 128;
 /// Number of key sequences that are tried for a key index, after those that MLE messages revealed.
 const TRIES: u32 = 8;

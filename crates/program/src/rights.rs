@@ -32,7 +32,8 @@ pub struct Rights {
     /// The user that the program becomes; `None` if the user does not change.
     account: Option<Account>,
     is_sandboxed: bool,
-    /// Whether the program stays root although no option asks for this; it then prints a warning.
+    /// Whether the program stays root although no option asks for this. [`Rights::give_up`] then
+    /// returns a warning.
     stays_root: bool,
 }
 
@@ -100,7 +101,7 @@ impl Rights {
         })
     }
 
-    /// Drops all privileges except `keeps` and what `sandbox` allows; returns messages.
+    /// Drops all privileges except `keeps` and what `sandbox` allows. Returns warnings to print.
     pub fn give_up(&self, keeps: &[Keep], sandbox: &Sandbox) -> Result<Vec<String>, Failure> {
         let failed =
             |what: &str, error: std::io::Error| (FAILED, format!("cannot {what}: {error}"));

@@ -65,7 +65,8 @@ fn misread(py: Python<'_>, problem: &PlanError) -> PyErr {
 }
 
 impl Kept {
-    /// Returns the results file, which stays intact after a panic in another thread.
+    /// Returns the results file, even if another thread panicked while it held the lock: the file
+    /// stays intact.
     fn results(&self) -> MutexGuard<'_, Results> {
         self.results.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -104,7 +104,8 @@ impl Record {
         self
     }
 
-    /// Adds the SACK-permitted option of SYN segments. Not compared in received ones, unless set.
+    /// Adds the SACK-permitted option of SYN segments. Not compared in received segments, unless
+    /// set.
     pub fn sack_ok(mut self, there: bool) -> Self {
         self.sack_ok = there;
         self

@@ -125,7 +125,8 @@ pub struct Nodes {
     pub retries: Vec<u32>,
     /// Frames for the node that other frames destroyed.
     pub collisions: Vec<u32>,
-    /// Not by node: air time of all nodes since the run began, by the number of the message type.
+    /// Air time of all nodes together since the run began. This column is not by node but by the
+    /// number of the message type.
     pub air: Vec<u64>,
 }
 

@@ -179,7 +179,8 @@ impl<R: Read + Seek> Reader<R> {
                 _ => return Err(StoryError::Line(number)),
             }
         }
-        // A viewer that jumps to the end starts at an earlier position, so it shows some events.
+        // Removes positions at the end, so that a viewer that jumps to the end starts earlier and
+        // shows some events.
         let end = self.end;
         self.places.retain(|(t, _)| *t == 0 || *t < end);
         if self.story.scene.is_empty() || self.places.is_empty() {

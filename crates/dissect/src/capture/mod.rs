@@ -50,7 +50,8 @@ pub enum Ended {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fcs {
-    /// A check sequence; TI metadata if the last two bytes of the first frames look like it.
+    /// A check sequence, or TI metadata if the last two bytes of the first frames look like TI
+    /// metadata.
     #[default]
     Auto,
     Crc,

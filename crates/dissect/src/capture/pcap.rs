@@ -15,7 +15,8 @@ pub(crate) struct Reader {
     fcs_len: Option<u8>,
 }
 
-/// Bit P of the link-type field: its upper four bits hold the length of the check sequence.
+/// Bit P of the link-type field. If it is set, the upper four bits of the field hold the length of
+/// the check sequence.
 const FCS_LEN_PRESENT: u32 = 1 << 26;
 
 impl Reader {

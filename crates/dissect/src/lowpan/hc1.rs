@@ -27,7 +27,7 @@ impl Bits<'_> {
     }
 }
 
-/// Expands an HC1 header and HC2 for UDP; `None` if truncated or with a reserved value.
+/// Expands an HC1 header and HC2 for UDP; `None` if a header is truncated or has a reserved value.
 pub(super) fn expand(
     expander: &mut Expander<'_>,
     identifiers: Identifiers,

@@ -8,8 +8,8 @@ mod kind {
 }
 
 /// Reads the page switch and the routing headers, and adds them to `layer`. Returns the tunnel's
-/// hop limit if an IP-in-IP header describes a tunnel. The outer `None` means truncated or
-/// reserved.
+/// hop limit if an IP-in-IP header describes a tunnel. The outer `None` means that a header is
+/// truncated or has a reserved value.
 pub(super) fn read(input: &mut Bytes<'_>, layer: &mut Layer) -> Option<Option<u8>> {
     let mut tunnel = None;
     let page = input.u8()? & 0x0f;

@@ -6,7 +6,7 @@ use super::{Verdict, coap, mle, tmf};
 use crate::ip::Packet;
 use crate::layer::{Bytes, Layer};
 
-/// UDP ports of CoAP (RFC 7252 §6.1) and, below, of Mesh Link Establishment.
+/// UDP ports of CoAP (RFC 7252 §6.1) and of Mesh Link Establishment.
 const COAP: u16 = 5_683;
 const MLE: u16 = 19_788;
 

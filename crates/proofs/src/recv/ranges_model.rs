@@ -136,7 +136,8 @@ impl Model for RangesModel {
                 }
                 world.arrived.copy_within(usize::from(expected).., 0);
                 world.arrived[usize::from(WINDOW - expected)..].fill(false);
-                // Absorbing changes no other range, so `compare` does not check which one is first.
+                // The latest text has arrived in order and is in no range, so `compare` does not
+                // check which range is first.
                 world.latest = None;
             }
         }

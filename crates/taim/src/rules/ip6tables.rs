@@ -76,7 +76,7 @@ fn rule(line: &str, words: &[String]) -> Rule {
         let at = words
             .iter()
             .position(|word| names.contains(&word.as_str()))?;
-        // A rule for all interfaces but one does not name those that it matches.
+        // If `!` precedes the option, the rule matches everything but the value.
         let is_negated = at > 0 && words.get(at - 1).is_some_and(|word| word == "!");
         words.get(at + 1).filter(|_| !is_negated).cloned()
     };

@@ -13,7 +13,8 @@ const FREEZES_MAX: u32 = 100;
 const FROZEN_MAX: usize = 300;
 
 impl Pair {
-    /// Freezes a connection at random, or at the requested event: the link loses its segment.
+    /// Freezes the connection of a side at random, or at the event that the plan names. The link
+    /// loses the segment that it is sending for this side.
     pub(super) fn freeze(&mut self, side: usize) {
         let (now, this) = (self.now, &mut self.sides[side]);
         let is_asked = this.plan.freeze_at == Some(self.events);
