@@ -229,7 +229,7 @@ impl<M: Memory + 'static> Joiner<M> {
         })
     }
 
-    /// Removes and returns a packet that has waited too long.
+    /// Removes and returns a packet that has been incomplete for [`TIMEOUT`].
     pub(crate) fn take_late(&mut self, now: Instant) -> Option<Late> {
         let is_late = |it: &Partial| it.began + TIMEOUT <= now;
         let mut places = self.places();

@@ -105,7 +105,8 @@ impl Crossing {
         self.border == Some(index) || self.host == Some(index)
     }
 
-    /// Carries out the work of the border router or the host, and collects its packets.
+    /// Carries out the work of place `index`, the border router or the host, and collects the
+    /// packets that this place sends to the other one.
     pub(super) fn serve(&mut self, mesh: &mut Mesh<'_>, index: usize) {
         if let Some((native, mut seat)) = mesh.native(index) {
             native.work(&mut seat);

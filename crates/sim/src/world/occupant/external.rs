@@ -213,7 +213,8 @@ impl External {
         }
     }
 
-    /// Handles the bytes that arrive from the node within `wait`. Returns whether any arrived.
+    /// Handles the bytes that arrive from the node within `wait`. Returns `false` if neither bytes
+    /// arrived nor the connection changed.
     pub(in crate::world) fn hear(&mut self, seat: &mut Seat<'_>, wait: Duration) -> bool {
         let mut bytes = Vec::new();
         let arrival = self.line.receive(wait, &mut bytes);

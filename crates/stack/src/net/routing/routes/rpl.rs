@@ -17,7 +17,8 @@ pub(crate) struct DownwardRoute {
     pub(crate) sequence: Sequence,
     pub(crate) advertisement: Advertisement,
     pub(crate) target: Target,
-    /// Whether the next hop acknowledges frames.
+    /// State of the next hop: whether it has ever acknowledged a frame, and the number of frames in
+    /// a row that it has not acknowledged.
     pub(crate) hop: UnackedHop,
     /// The end of the route, in seconds since the start of the node. As bytes, because an
     /// aligned number would make the route larger.
