@@ -5,7 +5,7 @@ The building, the routes and BLIP's TCP are those of the study. The server is th
 kernel, behind a TUN interface in a temporary network namespace (without privileges, if
 the kernel allows user namespaces). The same traffic also runs in virtual time against
 the TCP with Linux's rules, and the program prints both results side by side. A direction
-takes the given number of minutes, and three more.
+takes three minutes more than the given number of minutes.
 
     scripts/kim2015_kernel.py --minutes 10
 """
@@ -297,7 +297,7 @@ def tell(way, kernel, model):
     row("Jain's index", lambda it: jain(it["delivered"]))
     row(
         "segments with data per packet"
-        + (" (kernel: received)" if way == "up" else ""),
+        + (" (kernel: received segments)" if way == "up" else ""),
         lambda it: sum(it["segments"].values()) / max(sum(it["delivered"]), 1),
     )
     if way == "down":

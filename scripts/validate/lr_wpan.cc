@@ -289,10 +289,11 @@ class Contention : public Network
 };
 
 // Datagrams of five frames go from the last node to the first, hop by hop. For every
-// second one that arrives, a frame returns. At most WINDOW datagrams are in flight.
-// A relay forwards a datagram when it has all of it. A frame that found the channel
-// busy is retried up to the same limit as a frame without acknowledgment. If a frame
-// fails, the rest of its datagram is dropped, and the sender is informed at once.
+// second datagram that arrives, the first node sends one frame back. At most WINDOW
+// datagrams are in flight. A relay forwards a datagram when it has all frames of the
+// datagram. A frame that found the channel busy is retried up to the same limit as a
+// frame without acknowledgment. If a frame fails, the rest of its datagram is dropped,
+// and the sender is informed at once.
 class Line : public Network
 {
   public:

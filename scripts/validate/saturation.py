@@ -50,13 +50,14 @@ ACK_WAIT = 27  # macAckWaitDuration, 54 symbols (6.4.3)
 LIFS, SIFS, SIFS_MAX_BYTES = 20, 6, 18  # 40 and 12 symbols, aMaxSIFSFrameSize
 MIN_BE, MAX_BE, MAX_BACKOFFS = 3, 5, 4  # macMinBE, macMaxBE, macMaxCSMABackoffs
 
-# Number of backoff periods to draw from, by NB. The first applies again to the next frame.
+# Number of backoff periods to draw from, by NB. Each new frame starts with the first number.
 WINDOWS = [1 << min(MIN_BE + nb, MAX_BE) for nb in range(MAX_BACKOFFS + 1)]
 LENGTH = ACK_WAIT + (1 << MAX_BE) * PERIOD
-# Probability that another assessment also finds the channel idle, by its delay in slots after a
-# first assessment: the other one ends before the frame of the first one starts.
+# Probability that a second assessment also finds the channel idle, by its delay in slots after a
+# first assessment: the second assessment ends before the frame that follows the first one starts.
 VULNERABLE = [0.5] + (TURNAROUND - 1) * [1.0] + [0.5]
-# The same between a frame and its acknowledgment, in slots after the end of the frame.
+# Probability that an assessment between a frame and its acknowledgment finds the channel idle, by
+# its delay in slots after the end of the frame.
 GAP = [0.5] + (TURNAROUND - CCA - 1) * [1.0] + [0.5]
 
 # A distribution of senders: a row for each NB, with the mass by slots until the next assessment.

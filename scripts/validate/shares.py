@@ -7,7 +7,7 @@
 RUN.json is the result of `redpoll run SCENARIO --json RUN.json`, in the unit-disk
 medium without losses. The bound is for the flows of that run, on the routes that the
 run has at its end. The program prints for each kind of share, and with --flows for
-each flow, the goodput in kb/s beside that of the run:
+each flow, the goodput in kb/s next to the goodput of the run:
 
 - equal: all flows have the same goodput, as great as possible;
 - air-time: all flows have the same time on the channel, summed over their hops, as long as
@@ -15,15 +15,16 @@ each flow, the goodput in kb/s beside that of the run:
 
 How the bound works. A full segment has 487 bytes in five frames, and each hop sends
 all five; the receiver answers every second segment with one frame, which takes the
-same hops back. Each flow so has a demand of time on each directed link. Some links
-can be active at once: an interference set that no member disturbs. The mesh divides
-its time among such sets. The least time in which all demands fit is a linear program
-with one variable for each set, a fractional colouring of the conflict graph. Its
-inverse is the bound. The program generates the sets that it needs: the next one is an
-independent set of maximum weight under the duals. Bounds from both sides must agree
-at the end.
+same hops back. Each flow therefore needs a certain time on each directed link of its
+path. Links that can be active at the same time form an independent set of the conflict
+graph, and the mesh divides its time among such sets. The least time in which all flows
+get the time that they need is a linear program with one variable for each set, a
+fractional colouring of the conflict graph. The inverse of this time is the bound. The
+program generates the sets that it needs: the next set is an independent set of maximum
+weight under the duals. At the end, the lower and the upper bound of the least time must
+agree.
 
-What is active and what conflicts:
+The two activities, and their conflicts:
 
 - exchange: a frame with its mean backoff (macMinBE), assessment, turnarounds and link
   acknowledgment occupies the link. Two links conflict if an end of one is an end of the

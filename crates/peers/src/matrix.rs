@@ -97,8 +97,8 @@ impl Figure {
 /// Returns the figures as text: a line for each sender, a column for each receiver.
 pub fn table(plan: &Plan, figures: &[Figure]) -> String {
     let mut text = format!(
-        "matrix: {} B at {} % loss; the other conditions are those of the bench `loss`; seconds, \
-         medians of {} seeds\n\
+        "matrix: {} B at {} % loss; the other conditions are those of the bench `loss`; each cell: \
+         time in seconds, median of {} seeds\n\
          {:<22}",
         plan.bytes, plan.loss, plan.seeds, "from, to"
     );

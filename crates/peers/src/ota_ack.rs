@@ -107,8 +107,8 @@ fn values(runs: &[Measured]) -> [f64; METRICS.len()] {
 /// loss.
 pub fn table(plan: &Plan, figures: &[Figure]) -> String {
     let rules = format!(
-        "ota-ack: {} blocks of {BLOCK} B, and the receiver answers each block with one byte; \
-         same link as in the bench `loss`; {} seeds\n",
+        "ota-ack: {} blocks of {BLOCK} B, and the receiver answers each block with one byte; the \
+         link is that of the bench `loss`; {} seeds\n",
         plan.blocks, plan.seeds
     );
     rules + &BENCH.table(figures, |_, value| format!("{value:.1}"))

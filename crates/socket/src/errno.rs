@@ -52,8 +52,8 @@ errnos! {
     EMSGSIZE = 90, "The data do not fit into one datagram.";
     ENOPROTOOPT = 92, "Unknown option.";
     EPROTONOSUPPORT = 93, "Unknown protocol.";
-    EOPNOTSUPP = 95, "This kind of socket does not support the call, or the call does not \
-        support these flags; also `listen` on a socket without a port.";
+    EOPNOTSUPP = 95, "This kind of socket does not support the call, the call does not support \
+        these flags, or `listen` was called on a socket without a port.";
     EAFNOSUPPORT = 97, "Unknown address family.";
     EADDRINUSE = 98, "The port is in use, or no port is free.";
     EADDRNOTAVAIL = 99, "Not an address of this node.";

@@ -205,8 +205,8 @@ fn first(a: &mut Recording, b: &mut Recording, until_us: u64) -> Option<String> 
         if t_us > until_us {
             return Some(
                 "none in the recordings. The frame differs because of a value that recordings do \
-                 not contain, such as a random number, or because of a change since the last \
-                 recorded values"
+                 not contain, such as a random number, or because of a value that changed after \
+                 it was last recorded"
                     .into(),
             );
         }

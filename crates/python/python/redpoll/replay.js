@@ -60,7 +60,7 @@ function render({ model, el }) {
     const up = places[node.parent];
     if (up) add(links, "line", { x1: places[index][0], y1: places[index][1], x2: up[0], y2: up[1] });
   });
-  add(root, "p", {}, "Ring: share of the time in which the node transmits. Cross: collisions. Number: datagrams in its queue. Lines: parents at the end of the run.");
+  add(root, "p", {}, "Ring: share of the time in which the node transmits. Cross: collisions. Number: datagrams in the node's queue. Lines: parents at the end of the run.");
 
   const show = () => {
     const at = Math.max(0, Math.min(last, model.get("at")));

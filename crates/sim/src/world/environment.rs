@@ -93,7 +93,8 @@ impl Seat<'_> {
         let node = env.scenario.nodes.get(self.index);
         let name = node.map_or("the host", |node| node.name.as_str());
         env.oracle.violated(format!(
-            "{:?}: {name} encrypted a frame with frame counter {counter} after one with {latest}",
+            "{:?}: {name} encrypted a frame with frame counter {counter} after a frame with frame \
+             counter {latest}",
             env.now
         ));
     }

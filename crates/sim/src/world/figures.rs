@@ -162,8 +162,8 @@ impl World {
             if outstanding != under_way[kind as usize] as i64 {
                 let open = under_way[kind as usize];
                 self.env.oracle.violated(format!(
-                    "frame ledger, {kind:?}: {outstanding} frames have no outcome, but {open} are \
-                     in transit"
+                    "frames of the kind {kind:?}: {outstanding} have no outcome, but {open} are in \
+                     transit"
                 ));
             }
         }

@@ -68,7 +68,7 @@ fn frames_that_do_not_add_up_are_violations() {
         assert_eq!(verdict.ok, case == 0, "{:?}", verdict.violations);
         if case > 0 {
             let text = &verdict.violations[0];
-            assert!(text.starts_with("frame ledger"), "{text}");
+            assert!(text.starts_with("frames of the kind"), "{text}");
         }
     }
 }

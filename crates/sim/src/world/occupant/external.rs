@@ -302,8 +302,8 @@ impl External {
         }
         if self.asker.counters().damaged > damaged && !self.has_told_of_damage {
             self.has_told_of_damage = true;
-            let text = "sent a damaged or invalid message, or one of another version; check the \
-                        byte stream, and build the node from this version of Redpoll";
+            let text = "sent a damaged or invalid message, or a message of another version; check \
+                        the byte stream, and build the node from this version of Redpoll";
             notice(seat, text);
         }
     }
