@@ -14,7 +14,7 @@ fn seconds(ticks: u32) -> X {
 pub fn figure_11() -> Figure {
     let mut figure = Figure::new("11", "Fixed timeouts of BLIP's TCP")
         .x_label("RTO in s")
-        .about("60 packets a minute upstream.");
+        .about("Each node sends 60 packets a minute upstream.");
     let cases = || {
         TICKS.map(|ticks| {
             let case = case(TCP_UP, HEAVY).set("rivals.blip_rto", ticks);
