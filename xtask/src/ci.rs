@@ -57,7 +57,7 @@ const BUILDS: [Step; 8] = [
     ("tests built", |w| lanes::build(w).map(|()| None)),
 ];
 
-/// Tests that mostly wait, in lanes, and the tests of the web page, which have limits in
+/// Tests that mostly wait ([`lanes`]), and the tests of the web page, which have limits in
 /// milliseconds. They have a higher priority than the steps that run at the same time.
 const WAITING: [Step; 2] = [
     ("tests that wait", |w| lanes::waiting(w).map(|()| None)),

@@ -195,7 +195,8 @@ impl Reach {
         self.flows.len()
     }
 
-    /// Returns the next refused destination of a node. Repetitions of the last 64 are left out.
+    /// Returns the next refused destination of a node. Each of the last 64 refused destinations of
+    /// nodes is returned only once.
     pub fn poll_attempt(&mut self) -> Option<Attempt> {
         self.attempts.pop_front()
     }

@@ -155,7 +155,7 @@ impl Record {
         self
     }
 
-    /// Sets the data to this number of bytes `x`. Only the length is compared when receiving.
+    /// Sets the data to this number of bytes `x`. `recv!` compares only the length.
     pub fn len(mut self, len: usize) -> Self {
         self.data = vec![b'x'; len];
         self

@@ -20,7 +20,7 @@ pub fn build(release: &Release<'_>) -> Outcome {
 /// Writes man pages and completions to the folder in which the manifests look for them.
 fn describe(release: &Release<'_>) -> Outcome {
     let folder = release.stage.join("share");
-    // Otherwise, pages of commands that no longer exist would be packed.
+    // Otherwise, man pages of commands that no longer exist would be packed.
     if folder.exists() {
         std::fs::remove_dir_all(&folder).map_err(|error| cannot("remove", &folder, &error))?;
     }
@@ -40,7 +40,7 @@ fn describe(release: &Release<'_>) -> Outcome {
     Ok(())
 }
 
-/// Lets the program for this computer write its pages and completions.
+/// Lets the program for this computer write its man pages and completions.
 fn whole(release: &Release<'_>, folder: &Path) -> Outcome {
     let native = super::ARCHS
         .iter()

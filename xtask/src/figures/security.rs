@@ -49,7 +49,8 @@ const PROTECTED: Segment<'static> = Segment {
     payload: 445,
     frames: &[125, 122, 122, 122, 119],
 };
-/// The remainder of a buffer of three plain segments after three protected segments.
+/// A full buffer holds three plain segments. This segment has the bytes that remain of such a
+/// buffer after three protected segments.
 const REST: Segment<'static> = Segment {
     payload: 3 * PLAIN.payload - 3 * PROTECTED.payload,
     frames: &[125, 88],
@@ -75,7 +76,8 @@ const WITH_RESTS: f64 = pace(&PROTECTED, PROTECTED_ACK, 1) / WITHOUT;
 const CHANCE: f64 = 0.0253;
 
 const AS_DERIVED: Bound = Bound::Between(FULL * (1.0 - CHANCE), FULL * (1.0 + CHANCE));
-/// TCP decides how often it sends the remainder separately. The bound allows from never to always.
+/// TCP decides how often it sends the remainder separately. The bound allows every case, from never
+/// to always.
 const AS_SHIPPED: Bound = Bound::Between(WITH_RESTS * (1.0 - CHANCE), FULL * (1.0 + CHANCE));
 
 /// Frames that are encrypted and authenticated as in Thread.

@@ -21,7 +21,7 @@ const SERVING: &str = "redpoll_firmware::leaf::serve";
 const MARGIN: u64 = 192;
 /// The promised limit of a leaf's static memory, with one connection of 2 × 1,848 bytes.
 const STATIC_MOST: u64 = 12 << 10;
-/// The promised limit of the stack of a leaf that serves.
+/// The promised limit of the stack in bytes below the function [`SERVING`].
 const SERVING_MOST: u64 = 2 << 10;
 /// A function allocates its frame within this number of halfwords of code.
 const PROLOGUE: usize = 16;
@@ -33,7 +33,7 @@ pub type Chain = Vec<(String, u64)>;
 pub struct Stack {
     /// Stack from the start on, including the construction of the node.
     whole: Chain,
-    /// Stack below the serving function, once the leaf serves.
+    /// Stack from the function [`SERVING`] on.
     serving: Chain,
     /// The callers of the serving function, which never return.
     above: Chain,
@@ -298,7 +298,7 @@ mod tests {
             0x10, 0xb5, 0x01, 0x4e, 0xb5, 0x44, 0xc0, 0x46, 0x18, 0xfc, 0xff, 0xff,
         ];
         assert_eq!(frame_of(&code, 0x100, 8), 8 + 1000);
-        // A frame that is released: ldr r6, [pc, #0]; add sp, r6; then 1000.
+        // A stack frame that is released: ldr r6, [pc, #0]; add sp, r6; then 1000.
         let code = [0x00, 0x4e, 0xb5, 0x44, 0xe8, 0x03, 0x00, 0x00];
         assert_eq!(frame_of(&code, 0x100, 4), 0);
     }

@@ -70,8 +70,9 @@ pub fn count(image: &Path) -> Result<Vec<Step>, Failure> {
 }
 
 /// Fits a line for each step: instructions by packet size, from the packets of one frame and of
-/// several frames. A step without packets, and one whose short packets cost more because they also
-/// complete in it, has a mean without a cost per byte: a falling line would make long packets free.
+/// several frames. The line is level, at the mean, for a step without packets of several frames.
+/// The line is also level for a step that costs more for a short packet, because a short packet is
+/// also completed in this step: a falling line would make long packets free.
 fn parse(text: &str) -> Result<Vec<Step>, Failure> {
     let printed = Printed::read(text)?;
     let names = text

@@ -38,7 +38,8 @@ pub fn run(bytes: &[u8]) {
     }
     Zep::new(IDENTITY).input(bytes);
 
-    // The input as raw bytes, then in frames of the serial line.
+    // The host's side of a co-processor gets the input as raw bytes, and then in frames of the
+    // serial line.
     let mut rcp = Rcp::new(IDENTITY);
     let mut now = Instant::ZERO;
     rcp.on_connected(now);

@@ -30,7 +30,7 @@ pub(super) unsafe extern "C" fn ioctl(
     value: *mut c_int,
 ) -> c_int {
     let count = SHIM.call(|sockets| match request {
-        // SIOCINQ and SIOCOUTQ have the same values.
+        // SIOCINQ has the value of FIONREAD, and SIOCOUTQ that of TIOCOUTQ.
         libc::FIONREAD => sockets.readable(fd),
         libc::TIOCOUTQ => sockets.unacked(fd),
         _ => Err(Errno::EINVAL),

@@ -77,7 +77,8 @@ pub struct World {
     conn: Conn,
     /// Initial sequence number of the peer.
     irs: SeqNum,
-    /// Sequence number after the peer's last one; `ours`: after the connection's last one.
+    /// Sequence number after the last one that the peer has sent; `ours`: after the last one that
+    /// the connection has sent.
     theirs: SeqNum,
     ours: SeqNum,
     /// The highest right edge of a window that the peer advertised.

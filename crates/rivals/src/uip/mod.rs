@@ -26,7 +26,7 @@ const TICK: Duration = Duration::from_millis(500);
 /// UIP_MAXRTX, UIP_MAXSYNRTX: maximum number of retransmissions of a segment.
 const RETRIES: u8 = 8;
 const SYN_RETRIES: u8 = 5;
-/// UIP_TIME_WAIT_TIMEOUT, and FIN-WAIT-2's, in ticks.
+/// UIP_TIME_WAIT_TIMEOUT: the duration of TIME-WAIT and of FIN-WAIT-2, in ticks.
 const WAIT: u8 = 120;
 /// The longest segment for a peer that announces no segment size (RFC 9293 §3.7.1).
 const DEFAULT_MSS: u16 = 536;

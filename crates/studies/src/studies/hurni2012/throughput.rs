@@ -34,7 +34,8 @@ pub(super) fn once(figure: &mut Figure, variant: Variant) -> Line {
     aside(figure, &series, SEGMENTS, case, segments)
 }
 
-/// Adds, collapsed, the segments over NullMAC with caches that overhear no frames for other nodes.
+/// Adds, collapsed on the page, the segments over NullMAC with caches that overhear no frames for
+/// other nodes.
 pub(super) fn filtered(figure: &mut Figure, variant: Variant) -> Line {
     let series = format!("{}, radios filter frames for other nodes", variant.name);
     let case = |hops| with_filter(NULLMAC, variant, hops);

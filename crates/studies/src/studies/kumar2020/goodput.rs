@@ -75,7 +75,8 @@ pub fn section_7_2() -> Figure {
     const HOPS: [u32; 4] = [1, 2, 3, 4];
     const MEASURED: [f64; 4] = [64.1, 28.3, 19.5, 17.5];
     const BOUNDS: [f64; 4] = [95.0, 47.5, 31.7, 31.7];
-    // Section 6.3 calibrates the row of the path with one hop.
+    // The row of one hop has no criterion, because the profile is calibrated by the goodput over
+    // one hop (section 6.3).
     const IDS: [Option<&str>; 4] = [None, Some("2-hops"), Some("3-hops"), Some("4-hops")];
     let mut figure = Figure::new("7.2", "Goodput over several hops")
         .x_label("hops")

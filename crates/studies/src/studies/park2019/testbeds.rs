@@ -104,7 +104,8 @@ struct Shown {
     alike: Vec<Handle>,
 }
 
-/// Shows where packets are lost, and the effect on the run if they are lost elsewhere.
+/// Adds rows that show where packets are lost, and rows of runs in which packets are lost at other
+/// places or for other reasons.
 fn what_loses(figure: &mut Figure, case: &Case) -> Shown {
     let at_border = whole(figure, WITHOUT, AT_BORDER, case, lost_at_border);
     let at_nodes = whole(figure, WITHOUT, AT_NODES, case, lost_at_nodes);
