@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum FromServer<'a> {
-    /// Sent once, at the beginning of a run.
+    /// The first message about a run.
     Hello(&'a Hello),
     Scene(&'a Scene),
     /// The present state of nodes and connections; earlier frames are not available.

@@ -383,7 +383,10 @@ pub unsafe extern "C" fn rp_tcp_ends(
     }))
 }
 
-/// `connection` is null or points to a `struct rp_tcp_connection`, `info` to a `struct
+/// Writes a connection's measurements to `info`.
+///
+/// # Safety
+/// `connection` is null or points to a `struct rp_tcp_connection`, and `info` to a `struct
 /// rp_tcp_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_tcp_measure(

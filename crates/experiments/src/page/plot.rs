@@ -144,7 +144,7 @@ impl Bars {
         merged
     }
 
-    /// Draws the chart as SVG, or one line of text if there are [`SAME`] or more bars and all have
+    /// Draws the chart as SVG, or one line of text if there are three or more bars and all have
     /// the same number.
     pub fn svg(&self, fit: Fit) -> String {
         let width = fit.chart_px();

@@ -81,8 +81,8 @@ impl<P> Default for Queue<P> {
 #[derive(Debug)]
 pub struct FairQueue<P> {
     params: FairQueueParams,
-    /// The queues in the order of their flows. Of equally long queues, `drop_of_longest` drops a
-    /// packet of the last one.
+    /// The queues in the order of their flows. If several queues are the longest,
+    /// `drop_of_longest` drops a packet of the last one.
     queues: BTreeMap<Flow, Queue<P>>,
     fresh: VecDeque<Flow>,
     old: VecDeque<Flow>,

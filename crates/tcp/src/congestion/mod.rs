@@ -161,7 +161,7 @@ pub trait Congestion {
 
     /// Undoes the response to a spurious loss or timeout (RFC 4015 §3.2, step 8). ssthresh becomes
     /// `pipe_prev`, the larger of the previous FlightSize and ssthresh. cwnd becomes at least
-    /// FlightSize plus the `acked` bytes of this ACK, of which at most an initial window counts.
+    /// FlightSize plus the `acked` bytes of this ACK; at most an initial window of them counts.
     fn on_undone(&mut self, pipe_prev: u32, acked: u32, flow: &FlowState) {
         let burst = acked.min(initial_window(flow.mss));
         let cwnd = flow.flight.wrapping_add(burst);

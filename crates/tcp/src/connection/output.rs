@@ -246,8 +246,8 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
             self.episode.on_retransmitted();
         }
         let syn_lost = self.phase.our_syn().map(|syn| syn.lost);
-        // If our SYN was not lost, it is sent again only to answer a SYN of the peer. This does not
-        // count as a retransmission.
+        // If our SYN was not lost, another one is sent only to answer a SYN of the peer. This does
+        // not count as a retransmission.
         let Some(loss) = syn_lost.unwrap_or(Some(self.stats.loss())) else {
             return;
         };

@@ -339,8 +339,8 @@ impl Scoreboard {
     /// Makes room for one more stretch, and returns whether there is room. If the table is full,
     /// joins two adjacent stretches: the shortest pair that has arrived; if there is none, the
     /// shortest pair with the same fate; if there is none, the shortest pair that has not arrived.
-    /// Of pairs with the same length it joins the last, because least is known about the latest
-    /// data. The stretch with index `kept` (0: none) is not joined with the stretch before it.
+    /// If several pairs have this length, it joins the last one, because least is known about the
+    /// latest data. The stretch with index `kept` (0: none) is not joined with the stretch before it.
     #[inline(never)] // size
     fn make_room(&mut self, kept: usize) -> bool {
         if !self.is_full() {
