@@ -25,7 +25,8 @@ pub struct Config<A = Standard> {
     /// Conditions for the use of explicit congestion notification (RFC 3168). Default
     /// [`EcnUse::Asked`].
     pub ecn: EcnUse,
-    /// Longest delay of an acknowledgment, below 500 ms (RFC 9293 §3.8.6.3). Default 200 ms, the
+    /// Longest delay of an acknowledgment. A value above 479 ms becomes 479 ms, because RFC 9293
+    /// §3.8.6.3 requires less than 500 ms and the timer may be 20 ms late. Default 200 ms, the
     /// delay that tail loss probes of other stacks allow for.
     pub delayed_ack: Duration,
     /// Number of segments, 1 to 255, after which an acknowledgment is sent without delay. RFC 5681

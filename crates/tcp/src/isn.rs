@@ -56,7 +56,7 @@ impl IsnGenerator {
         self.hash(Purpose::Timestamp, local, remote, [0, 0])
     }
 
-    /// Hashes both ends of a connection and another word.
+    /// Hashes the purpose, both ends of a connection and two more words.
     // One function serves all purposes to save flash; speed does not matter here.
     #[inline(never)]
     pub(crate) fn hash(

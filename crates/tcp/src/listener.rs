@@ -219,7 +219,8 @@ pub(crate) fn in_listen(src: &Addr, dst: &Addr, seg: &Segment<'_>) -> Demand {
     if !seg.flags.syn() || group(src) || group(dst) {
         return Demand::Nothing;
     }
-    // A FIN or text on the SYN is neither kept nor acknowledged; the peer retransmits both.
+    // Without Fast Open, a FIN or text on the SYN is neither kept nor acknowledged; the peer
+    // retransmits both.
     Demand::Connection
 }
 

@@ -112,8 +112,8 @@ impl TimerTable {
         floor
     }
 
-    /// Adjusts the timers after `high` grew by `steps` of 2^32 microseconds, at least every 71
-    /// minutes. If this is not done, an expired timer could look like one that expires in days.
+    /// Adjusts the timers after `high` grew by `steps`, each of 2^32 microseconds (71 minutes).
+    /// Without this, an expired timer could look like one that expires in days.
     fn catch_up(&mut self, floor: u32, steps: u32) {
         // 500 steps are 2^31 milliseconds, longer than any timer: all timers have expired.
         let is_long = steps >= 500;
@@ -129,7 +129,7 @@ impl TimerTable {
         self.now
     }
 
-    /// Returns the current time in microseconds, rounded to milliseconds.
+    /// Returns the current time in microseconds, rounded up to whole milliseconds.
     fn micros(&self) -> u64 {
         u64::from(self.high) << 32 | u64::from(us(self.now))
     }

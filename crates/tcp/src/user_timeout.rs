@@ -9,7 +9,8 @@ use crate::config::Config;
 
 pub(crate) const ON: bool = cfg!(feature = "more-options");
 
-/// RFC 5482 §3.1, L_LIMIT, in seconds: "at least 100 seconds", above every retransmission timeout.
+/// RFC 5482 §3.1, L_LIMIT, in seconds: "at least 100 seconds". The default maximum of the
+/// retransmission timeout is less, 60 s.
 const LEAST: u32 = 100;
 
 /// The granularity bit (RFC 5482 §3.3): the unit is minutes.

@@ -138,8 +138,8 @@ pub(crate) fn begin(writer: &mut Writer<'_>, number: u16, wakes_at: Option<Insta
     writer.put(&us.to_le_bytes());
 }
 
-/// Adds an operation, and `frame` if the operation loads one. Returns `false` for operations of
-/// duty-cycled MACs, which this protocol does not have.
+/// Adds an operation, and `frame` if the operation loads one. Returns `true`: the protocol has a
+/// code for every operation of a device, which never has [`RadioWork::Cycled`].
 pub(crate) fn add(writer: &mut Writer<'_>, work: RadioWork, frame: &[u8]) -> bool {
     match work {
         RadioWork::Load => {

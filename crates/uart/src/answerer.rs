@@ -119,7 +119,7 @@ impl Answerer {
     }
 
     /// Adds an operation to the answer to the pending request; [`RadioWork::Load`] loads `frame`.
-    /// Returns `false` if the answer has no room for it, or the protocol has no code for it.
+    /// Returns `false` if the answer has no room for it.
     pub fn add(&mut self, work: RadioWork, frame: &[u8]) -> bool {
         let len = self.answer.len.max(WORKS_AT);
         let mut writer = Writer::new(self.answer.bytes.get_mut(len..).unwrap_or_default());

@@ -67,8 +67,8 @@ impl Asker {
         &self.counters
     }
 
-    /// Sends a request, and forgets an unanswered one. Returns `false` if the protocol has no
-    /// message for this event.
+    /// Sends a request, and forgets an unanswered one. If the frame of the event is too long, does
+    /// neither and returns `false`.
     pub fn ask(&mut self, at: Instant, event: RequestEvent<'_>, put: impl FnMut(u8)) -> bool {
         let number = self.number.wrapping_add(1);
         let request = Request { number, at, event };

@@ -80,7 +80,7 @@ impl<P: Port> LineRadio<P> {
         self.answerer.damaged()
     }
 
-    /// Returns the number of operations that did not fit into a message, or have no code.
+    /// Returns the number of operations that did not fit into a message.
     pub fn lost(&self) -> u32 {
         self.lost
     }

@@ -75,8 +75,7 @@ pub struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// Writes the message and returns its length; `None` if the frame is too long, or if the
-    /// protocol has no code for the result.
+    /// Writes the message and returns its length; `None` if the frame is too long.
     pub fn write(&self, out: &mut [u8; MESSAGE_MAX]) -> Option<usize> {
         let mut writer = Writer::new(out);
         writer.byte(head(match self.event {
@@ -182,7 +181,8 @@ impl Begin {
     }
 }
 
-/// Returns the code of a result; the operations of duty-cycled MACs have no codes.
+/// Returns the code of a result. Every result of a device has one; a device never has
+/// `RadioResult::Cycled`.
 fn code_of(result: RadioResult) -> Option<u8> {
     Some(match result {
         RadioResult::Loaded => 0,

@@ -209,8 +209,9 @@ impl Endpoint {
             .map(|outgoing| outgoing.serial)
     }
 
-    /// Stops retransmitting a request, because its response arrives in a separate message (RFC 7252
-    /// §5.2.2).
+    /// Processes the acknowledgement of a request whose response arrives in a separate message (RFC
+    /// 7252 §5.2.2): limits the wait for the response. A request that only CoCoA made confirmable
+    /// ends.
     pub(super) fn on_request_acknowledged(&mut self, now: Instant, serial: u32) {
         let Some(outgoing) = self.outgoing.iter_mut().find(|o| o.serial == serial) else {
             return;

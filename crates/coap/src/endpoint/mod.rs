@@ -70,7 +70,8 @@ pub enum Failure {
     Reset,
     /// The response is larger than [`Config::max_body`].
     TooLarge,
-    /// A block is out of sequence, or is not part of the same body as the blocks before.
+    /// A response block is invalid or out of sequence, or is not part of the same body as the
+    /// blocks before.
     Inconsistent,
 }
 
@@ -112,7 +113,8 @@ pub struct Counters {
     pub duplicates: u64,
     /// Confirmable messages given up.
     pub timeouts: u64,
-    /// Datagrams dropped because the queue of datagrams to send was full.
+    /// Datagrams dropped because the queue of datagrams to send was full, and answers to group
+    /// requests dropped because [`Config::max_served`] answers were already waiting.
     pub queue_full: u64,
     /// Round-trip time of the last message that was acknowledged without a retransmission, in
     /// microseconds; 0 before the first one.

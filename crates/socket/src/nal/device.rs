@@ -18,7 +18,8 @@ use crate::Errno;
 /// The minimum MTU of IPv6 in bytes (RFC 8200 §5). A node sends longer segments if its
 /// configuration and packet buffer allow them.
 const MTU: usize = 1_280;
-/// Greatest number of packets per direction before other tasks run.
+/// Greatest number of packets that are received before other tasks run. At most twice this number
+/// are sent: an answer for each received packet, and as many further packets.
 const AT_ONCE: usize = 8;
 
 impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {

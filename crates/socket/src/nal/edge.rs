@@ -43,9 +43,9 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> TcpSplit for TcpStream<'_, P, C, T
 }
 
 impl<P: Profile, C: Clock, T: AsMut<[Watch]>> TcpShutdown for TcpStream<'_, P, C, T> {
-    /// Closes the sending direction without waiting for the other end. Data that the application no
-    /// longer reads is still acknowledged while the buffer has room, because TCP cannot report a
-    /// closed reading direction.
+    /// Closes the sending direction without waiting for the other end. With [`Close::Read`], does
+    /// nothing: data that the application no longer reads is still acknowledged while the buffer
+    /// has room, because TCP cannot report a closed reading direction.
     async fn close(&mut self, what: Close) -> Result<(), Errno> {
         if what != Close::Read {
             self.shutdown();

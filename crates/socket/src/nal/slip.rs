@@ -18,7 +18,8 @@ const CHUNK: usize = 64;
 pub struct LineMemory<'m> {
     /// Buffer for a packet that arrives; longer packets are discarded.
     pub input: &'m mut [u8],
-    /// Buffer for a packet to send, as long as the longest segment needs.
+    /// Buffer for a packet to send, at least 1,280 bytes. Its length is the MTU of the line for the
+    /// node's own segments.
     pub output: &'m mut [u8],
 }
 

@@ -59,7 +59,8 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
     ///
     /// # Errors
     /// `EMFILE`, `EADDRINUSE` if the connection exists already, `ENETUNREACH` if it belongs to
-    /// another node, and the error for invalid bytes.
+    /// another node, `ETIMEDOUT` if it is too old, `ENOMEM` if it needs larger buffers, `EINVAL`
+    /// for invalid bytes.
     pub fn tcp_thaw(
         &self,
         slept: Duration,

@@ -66,7 +66,8 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> UdpSocket<'_, P, C, T> {
         }
     }
 
-    /// Receives the next datagram, truncated to `buf`; returns its length and sender.
+    /// Receives the next datagram, truncated to `buf`; returns the number of bytes in `buf` and the
+    /// sender.
     ///
     /// # Errors
     /// None.

@@ -32,7 +32,7 @@ pub trait Waiter {
     /// end the sleep. A mutex with a condition variable guarantees that.
     ///
     /// # Errors
-    /// The errors of the call, and `EAGAIN` after the timeout.
+    /// The errors of the call, `EAGAIN` after the timeout, and the errors of the sleep itself.
     fn wait<T>(
         &mut self,
         wait: Wait<'_>,
@@ -174,7 +174,7 @@ pub fn send_fast(
 /// Waits until one of `all` is ready, or `timeout` has passed, and returns how many are.
 ///
 /// # Errors
-/// None at the moment.
+/// Only those of the `waiter`.
 pub fn poll(
     waiter: &mut impl Waiter,
     all: &mut [Poll],

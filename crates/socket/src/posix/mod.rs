@@ -264,7 +264,7 @@ impl<P: Profile> Sockets<'_, P> {
     }
 
     /// Closes a descriptor. TCP completes the connection without it. If the socket lingers for 0
-    /// seconds or received data is lost (RFC 9293 §3.6.1), TCP resets the connection instead.
+    /// seconds or received data was not read (RFC 9293 §3.6.1), TCP resets the connection instead.
     ///
     /// # Errors
     /// `EBADF`

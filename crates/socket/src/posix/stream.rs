@@ -211,7 +211,8 @@ impl<P: Profile> Sockets<'_, P> {
     ///
     /// # Errors
     /// `EAGAIN`, `EPIPE`, the reason why the connection ended (once), `EOPNOTSUPP` for other flags,
-    /// `EBADF`.
+    /// `EBADF`. For a datagram socket `EDESTADDRREQ` if it has no peer, and those of
+    /// [`send_to`](Self::send_to).
     pub fn send(&mut self, fd: Fd, data: &[u8], flags: i32) -> Answer<usize> {
         if flags & !MSG_DONTWAIT != 0 {
             return Err(Errno::EOPNOTSUPP);

@@ -31,7 +31,7 @@ pub struct FastOpenServers<T> {
 }
 
 impl<T: AsRef<[FastOpenServer]> + AsMut<[FastOpenServer]>> FastOpenServers<T> {
-    /// Creates an empty memory, which uses at most 255 entries of `table`. With a table of length
+    /// Creates an empty memory, which uses at most 256 entries of `table`. With a table of length
     /// zero, Fast Open is never tried.
     pub fn new(table: T) -> Self {
         FastOpenServers { table, next: 0 }
