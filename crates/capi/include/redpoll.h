@@ -152,9 +152,10 @@ struct rp_config {
                                   default 1848 */
     uint16_t receive_buffer;   /* receive buffer of each connection in bytes, at least 64;
                                   default 1848 */
-    uint16_t udp_buffer;       /* receive buffer of each UDP socket in bytes; default 512 */
+    uint16_t udp_buffer;       /* receive buffer of each UDP socket in bytes, at least 64;
+                                  default 512 */
     uint16_t routes;           /* number of routes; default 2 for a leaf, 32 otherwise */
-    uint16_t packet_bytes;     /* longest packet that the node receives, in bytes;
+    uint16_t packet_bytes;     /* longest packet that the node receives, in bytes, at least 128;
                                   default 1280 */
     uint8_t role;              /* RP_LEAF, RP_ROUTER or RP_BORDER */
     uint8_t radio;             /* flags RP_RADIO_*; default RP_RADIO_AUTO_ACK */
