@@ -241,7 +241,7 @@ fn better(
     read: fn(&Run) -> Reading,
 ) -> Handle {
     let case = |hops| over_better_links(mac, variant, hops);
-    let how = "links that deliver 99 %";
+    let how = "links that deliver 99 % of the frames";
     mean(figure, variant.name, how, mac, metric, case, read)
 }
 

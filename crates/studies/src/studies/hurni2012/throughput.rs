@@ -22,7 +22,7 @@ pub(super) fn of(figure: &mut Figure, mac: Mac, variant: Variant) -> Line {
 
 /// Adds, collapsed on the page, the segments over better links.
 pub(super) fn better(figure: &mut Figure, mac: Mac, variant: Variant) -> Line {
-    let series = format!("{}, links that deliver 99 %", variant.name);
+    let series = format!("{}, links that deliver 99 % of the frames", variant.name);
     let case = |hops| over_better_links(mac, variant, hops);
     aside(figure, &series, SEGMENTS, case, segments)
 }

@@ -30,11 +30,11 @@ pub fn table_5() -> Figure {
     let mut figure = Figure::new("table-5", "Header bytes of a segment's frames")
         .x_label("layer")
         .about(
-            "Counted in the frames on the air that carry data, with 5-frame segments: the least \
-             value is that of frames to a neighbour, the greatest that of frames to a host behind \
-             the border router. 802.15.4 includes check sequence and link security; the first byte \
-             of a compressed header counts as 6LoWPAN's. The paper's values are the ends of its \
-             ranges.",
+            "The study counts the header bytes of the frames on the air that carry data, with \
+             5-frame segments. The least value is that of frames to a neighbour, the greatest that \
+             of frames to a host behind the border router. The bytes of 802.15.4 include check \
+             sequence and link security; the first byte of a compressed header counts as \
+             6LoWPAN's. The paper's values are the ends of its ranges.",
         );
     // Headers to a neighbour contain no part of the addresses; headers to and from a host beyond
     // the mesh contain its full address.

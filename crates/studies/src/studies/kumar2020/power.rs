@@ -43,8 +43,8 @@ pub fn section_8_1_3() -> Figure {
     .about(
         "A sleep interval of 100 ms. In the paper TCP keeps the radio on 35 % longer than \
          CoAP for a response of 1,024 bytes; with one request in 100 s \"this difference drops \
-         to only 0.35%\". This can be relative to CoAP or in percentage points of the duty cycle, \
-         so there is a row for each.",
+         to only 0.35%\". The 0.35% can be relative to CoAP or in percentage points of the duty \
+         cycle, so there is a row for each reading.",
     );
     let duty = |run: &Run| radio_duty_cycle(run, "leaf-15");
     let [http, coap] = PROTOCOLS.map(|(name, speaks)| {
