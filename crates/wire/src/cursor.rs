@@ -1,7 +1,7 @@
 //! Cursors that write into, and read from, buffers of the caller.
 //!
-//! Every header is written through a [`Cursor`], so that its length and content agree. Every header
-//! is parsed through a [`Reader`], which never reads past the end. Both use network byte order
+//! Every `emit` writes through a [`Cursor`], so that the length and the content of a header agree.
+//! Most parsers use a [`Reader`], which never reads past the end. Both use network byte order
 //! unless a name says `le`.
 
 #[cfg(test)]

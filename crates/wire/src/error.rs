@@ -47,7 +47,8 @@ impl fmt::Display for Error {
 
 impl core::error::Error for Error {}
 
-/// The buffer is too short for what was to be written; nothing was written.
+/// The buffer is too short for what was to be written. Each `put` of a [`Cursor`](crate::Cursor)
+/// writes all or nothing. A function that calls several may have written a part.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub struct NoRoom;
 

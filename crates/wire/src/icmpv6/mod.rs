@@ -208,7 +208,8 @@ impl<'a> Message<'a> {
             return Err(Error::Checksum);
         }
         let message = Self::read::<DISCOVERY, ROUTER>(payload)?;
-        // RFC 4861 §6.1.1, §6.1.2, §7.1.1, §7.1.2
+        // RFC 4861 §6.1.1, §6.1.2, §7.1.1, §7.1.2. The check includes duplicate address messages,
+        // which Redpoll's routers send only to neighbours; RFC 6775 §4.4 ignores their hop limit.
         if message.is_neighbor_discovery() && ip.hop_limit != nd::HOP_LIMIT {
             return Err(Error::Reserved);
         }
@@ -388,7 +389,8 @@ impl<'a> Message<'a> {
         self.message_type() < 128
     }
 
-    /// Returns whether the message belongs to neighbour discovery.
+    /// Returns whether the message belongs to neighbour discovery, including duplicate address
+    /// messages.
     pub const fn is_neighbor_discovery(&self) -> bool {
         matches!(
             self,

@@ -118,7 +118,7 @@ pub const fn is_link_local(addr: &Addr) -> bool {
 }
 
 /// Returns whether this is a multicast address whose packets stay on the link: scope
-/// interface-local or link-local (RFC 4291 §2.7).
+/// interface-local, link-local or the reserved 0 (RFC 4291 §2.7).
 pub const fn is_link_scoped_multicast(addr: &Addr) -> bool {
     let [first, second, ..] = addr.0;
     first == 0xff && second & 0x0f <= 2

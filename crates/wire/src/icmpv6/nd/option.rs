@@ -390,12 +390,12 @@ impl<'a> Options<'a> {
         })
     }
 
-    /// Returns the address in the first source-link-layer option.
+    /// Returns the address in the first valid source-link-layer option.
     pub fn source_link_layer(&self) -> Option<Address> {
         self.link_layer(option_type::SOURCE_LINK_LAYER)
     }
 
-    /// Returns the address in the first target-link-layer option.
+    /// Returns the address in the first valid target-link-layer option.
     pub fn target_link_layer(&self) -> Option<Address> {
         self.link_layer(option_type::TARGET_LINK_LAYER)
     }
@@ -405,7 +405,7 @@ impl<'a> Options<'a> {
         bodies.find_map(|body| read_address(units(body), &mut Reader::new(body)))
     }
 
-    /// Returns the first registration.
+    /// Returns the first valid registration.
     pub fn address_registration(&self) -> Option<AddressRegistration> {
         let mut bodies = self.bodies(option_type::ADDRESS_REGISTRATION);
         bodies.find_map(AddressRegistration::read)
