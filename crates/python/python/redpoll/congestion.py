@@ -39,7 +39,7 @@ class Congestion:
         """The retransmission timer ran out, for the first time if `update.is_first`."""
 
     def on_ecn(self, update: CongestionUpdate) -> Window | None:
-        """A router has marked a packet (ECN). Called at most once for each window."""
+        """A router has marked a packet (ECN). Called at most once for each window of data."""
 
     def on_recovered(self, update: CongestionUpdate) -> Window | None:
         """All data whose loss was reported by `on_loss` have arrived."""

@@ -79,7 +79,7 @@ pub struct UninstallArgs {
     print: bool,
 }
 
-/// Check that the firewall rules send packets to the queue without endangering the firewall.
+/// Check that the firewall rules send packets to the queue, and let no packet bypass the firewall.
 ///
 /// Finds rules for the queue, such as an NFQUEUE rule in the table filter, whose packets skip later
 /// rules that drop packets. Also finds rules that block all packets while no program reads the
