@@ -143,7 +143,8 @@ fn wrong_licences(workspace: &Workspace, name: &str) -> Result<Vec<String>, Fail
         let ours = source::read(&workspace.root.join(file))?;
         if source::read(&folder.join(file))? != ours {
             findings.push(format!(
-                "crates/{name}/{file} differs from {file} of the repository; copy that file"
+                "crates/{name}/{file} differs from the repository's {file}; copy the repository's \
+                 file to the crate"
             ));
         }
     }

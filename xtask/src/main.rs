@@ -78,7 +78,7 @@ Usage: cargo xtask CHECK
             version, takes the notes from CHANGELOG.md, commits and tags
               VERSION           such as 0.2.0
               --dry-run         with VERSION: print what would change
-              --check           instead: fail if a manifest has another version
+              --check           instead: fail if a version differs from Cargo.toml's
               --publish         instead: publish the tagged commit on GitHub (needs gh)
   purity    builds the device crates for thumbv6m-none-eabi; fails if one uses
             alloc, float or unsafe code
@@ -128,7 +128,8 @@ Usage: cargo xtask CHECK
               --open            list the requirements that are not met, and why
   figures   prints the figures that the project requires, expected and measured;
             fails if one is missed (a few minutes)
-              --sensitivity     only the sensitivity of goodput over the lines
+              --sensitivity     print only how single settings change goodput over 1 to
+                                4 hops
   docs      measures the numbers of the documents, as docs/measured declares them
               --write           write them into the documents
               --check           fails if a document has other numbers

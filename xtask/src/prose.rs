@@ -66,7 +66,10 @@ pub fn run(workspace: &Workspace) -> Outcome {
         );
     }
     if now != allowed {
-        println!("prose: a number has fallen; lower the limit with `cargo xtask prose --accept`");
+        println!(
+            "prose: a place has fewer blocks with an unclear turn of phrase than its limit; lower \
+             the limit with `cargo xtask prose --accept`"
+        );
     }
     Ok(())
 }

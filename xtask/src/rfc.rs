@@ -65,7 +65,10 @@ fn cited(
                 let text = source::read(&path)?;
                 for number in citations::requirements(&text) {
                     if !numbers.is_empty() && !numbers.contains(number) {
-                        findings.push(format!("{}: there is no {number}", place.display()));
+                        findings.push(format!(
+                            "{}: RFC {NUMBERED} has no requirement {number}",
+                            place.display()
+                        ));
                     }
                 }
                 if part == "src" && !source::is_test_file(place) {

@@ -119,8 +119,9 @@ pub fn run(json: Option<&Path>) -> ExitCode {
         "A sleepy leaf sends a reading of {READING} bytes every 10 minutes. Frames and bytes on \
          the air are summed\nover all hops and include acknowledgements; mC is the charge of the \
          leaf's radio and processor,\nwithout cryptography; wakes is the number of times that the \
-         leaf wakes up to send a reading; ms is\nthe time until the reading is acknowledged. Means \
-         of {READINGS} readings after the first; wakes includes\nthe first.\n"
+         leaf wakes up to send a reading; ms is\nthe time until the reading is acknowledged. Each \
+         number is the mean of {READINGS} readings\nafter the first; the mean of wakes also \
+         includes the first reading.\n"
     );
     let mut lines = Vec::new();
     for hops in [1, 3] {

@@ -166,7 +166,7 @@ fn a_damaged_row_ends_with_2_and_advice() {
     let line = complaint(&study(&folder.0, &args));
     assert!(
         line.ends_with(
-            "the checksum of the run with seed 1 is wrong); name another file or remove this one\n"
+            "the checksum of the run with seed 1 is wrong); name another file or delete this file\n"
         ),
         "{line}"
     );
@@ -206,7 +206,7 @@ fn the_scenarios_under_a_figure_are_written_and_nothing_is_run() {
     assert!(missing.contains("unknown figure \"measured\""), "{missing}");
     let refused = complaint(&study(&folder.0, &["lim2022", "--list", "--links", links]));
     assert!(
-        refused.contains("no figure over measured links"),
+        refused.contains("no figure whose runs use measured links"),
         "{refused}"
     );
     let nowhere = complaint(&study(

@@ -25,17 +25,17 @@ pub enum CriteriaError {
 #[derive(Debug, thiserror::Error)]
 pub enum ResultsError {
     #[error(
-        "{0} is not a results file of a study, sweep or search; name another file or remove this \
-         one"
+        "{0} is not a results file of a study, sweep or search; name another file or delete this \
+         file"
     )]
     Foreign(String),
     /// The results file has tables of another version.
     #[error(
         "{path} is a results file of version {found}; this program uses version {SCHEMA}; name \
-         another file or remove this one"
+         another file or delete this file"
     )]
     Version { path: String, found: i32 },
-    #[error("{path} is damaged ({what}); name another file or remove this one")]
+    #[error("{path} is damaged ({what}); name another file or delete this file")]
     Damaged { path: String, what: String },
     /// The results file cannot be opened, read or written.
     #[error("{path}: {error}")]

@@ -4,7 +4,7 @@
 //! The key of a stored run is its case, its seed and the fingerprint of the sources that computed
 //! it. After a rebuild of the same sources, stored runs are found. After a change of the sources,
 //! runs are repeated, and the old ones stay. Several programs may use the file at the same time. No
-//! program empties or overwrites the file: to start again, remove it or name another one.
+//! program empties or overwrites the file: to start again, delete it or name another one.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -21,8 +21,8 @@ pub struct Study {
     pub criteria: &'static str,
     /// Figures and tables of the study, in the order of the page.
     pub figures: fn() -> Vec<Figure>,
-    /// Figure over measured links, if the study has one. Criteria do not judge this figure, because
-    /// the user chooses the links.
+    /// Figure whose runs use measured links, if the study has one. Criteria do not judge this
+    /// figure, because the user chooses the links.
     pub over_links: Option<OverLinks>,
 }
 
@@ -37,8 +37,8 @@ pub struct MeasuredLinks {
 
 #[derive(Debug, thiserror::Error)]
 pub enum LinksError {
-    /// The study has no figure over measured links.
-    #[error("the study {0} has no figure over measured links")]
+    /// The study has no figure whose runs use measured links.
+    #[error("the study {0} has no figure whose runs use measured links")]
     NotTaken(&'static str),
     /// The path of the file is not UTF-8, which a scenario requires.
     #[error("{}: its path is not UTF-8; allowed: a path in UTF-8", .0.display())]

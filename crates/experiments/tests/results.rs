@@ -136,7 +136,7 @@ fn a_damaged_row_is_reported() {
         let text = error.to_string();
         assert!(text.contains("short mac.link_retry_delay=0 ms"), "{text}");
         assert!(
-            text.ends_with("name another file or remove this one"),
+            text.ends_with("name another file or delete this file"),
             "{text}"
         );
     }

@@ -28,7 +28,7 @@ pub mod tcp;
 /// Includes the copy of a device crate's source file.
 macro_rules! device {
     ($name:ident, $file:literal) => {
-        #[allow(dead_code, reason = "the model uses a part of the file")]
+        #[allow(dead_code, reason = "the model uses only a part of the included file")]
         mod $name {
             include!(concat!(env!("OUT_DIR"), "/", $file));
         }

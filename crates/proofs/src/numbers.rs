@@ -148,7 +148,7 @@ pub fn halves(ops: &Halves) -> Result<u64, String> {
             let b = a + way;
             if (ops.first_from)(b, a) != b || (ops.last_up_to)(a, b) != a {
                 return Err(format!(
-                    "the lower half of {a} or {b} restores a wrong number"
+                    "{a} or {b} is wrong when restored from its lower half"
                 ));
             }
             if way < 0x8000

@@ -67,7 +67,7 @@ pub trait Objective: Copy {
     fn is_eligible(self, etx: u16) -> bool;
 
     /// Returns whether `other` replaces the present parent. `threshold` is PARENT_SWITCH_THRESHOLD
-    /// (RFC 6719 §5), or 0 before the first DAO of a leaf, or of any node in storing mode.
+    /// (RFC 6719 §5). It is 0 for a leaf, and in storing mode for any node, before its first DAO.
     fn prefers(self, other: Offer, present: Offer, threshold: u16) -> bool;
 
     /// Returns whether the link to the parent is so bad that the node gives up this parent. A

@@ -165,6 +165,6 @@ fn measured_links_make_a_figure_of_the_study_that_takes_them() {
     let refused = find("lim2022").unwrap().over(&corridor).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "the study lim2022 has no figure over measured links"
+        "the study lim2022 has no figure whose runs use measured links"
     );
 }

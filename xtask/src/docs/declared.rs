@@ -273,7 +273,8 @@ impl BlockText {
         let wrong = |what: String| format!("row \"{}\": {what}", head.join(", "));
         if head.len() != self.corner.list().len() {
             return Err(wrong(
-                "the number of heads of a row differs from that of `corner`".to_owned(),
+                "the row's `head` and the block's `corner` have different numbers of texts"
+                    .to_owned(),
             ));
         }
         let cells = if row.cells.is_empty() {

@@ -91,7 +91,7 @@ pub fn differences(causes: &[Cause], outcomes: &[Outcome]) -> Vec<String> {
             }
             (Ok(Ended::Passed), 1..) => {
                 findings.push(format!(
-                    "{place}: passes, and {FILE} lists a cause; remove it"
+                    "{place}: passes, but {FILE} lists a cause of failure; remove that cause"
                 ));
             }
             (Ok(Ended::Failed { .. }), 2..) => {

@@ -41,9 +41,18 @@ pub fn print(workspace: &Workspace, image: &Image) -> Outcome {
         report::print_table(&rows);
         println!();
     };
-    print("where the instruction was written", &profile.written);
-    print("in the function itself, as it was compiled", &profile.own);
-    print("in the function and what it calls", &profile.with_callees);
+    print(
+        "function whose source contains the instruction",
+        &profile.written,
+    );
+    print(
+        "function whose machine code contains the instruction",
+        &profile.own,
+    );
+    print(
+        "function that executes the instruction, itself or by a call",
+        &profile.with_callees,
+    );
     Ok(())
 }
 

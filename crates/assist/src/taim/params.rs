@@ -132,8 +132,8 @@ pub struct Params {
     pub active: Duration,
     /// Minimum expected retransmission timeout of an end. Assumption: 1 s (RFC 6298 §2.4).
     pub min_rto: Duration,
-    /// Maximum number of waiting packets of a flow. If one more arrives, the packet of the flow
-    /// that has waited longest leaves at once. Assumption: 64.
+    /// Maximum number of waiting packets of a flow. If one more arrives, the longest-waiting
+    /// packet of this flow leaves at once. Assumption: 64.
     pub flow_packets: u32,
     /// Longest waiting time of a packet, whatever `delaytime`; `None`: no limit, as in the paper.
     pub max_wait: Option<Duration>,

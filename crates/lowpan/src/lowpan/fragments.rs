@@ -11,7 +11,11 @@ use super::Lowpan;
 
 /// Starts the optional mechanisms for fragments: the features `forwarding` and `recovery`.
 pub struct Fragments<'l, M: Memory>(
-    #[allow(dead_code, reason = "unused in builds without these features")] &'l mut Lowpan<M>,
+    #[allow(
+        dead_code,
+        reason = "unused in builds without the features `forwarding` and `recovery`"
+    )]
+    &'l mut Lowpan<M>,
 );
 
 impl<M: Memory> Lowpan<M> {

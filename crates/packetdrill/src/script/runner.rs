@@ -289,7 +289,9 @@ impl Runner {
         }
         let Some(packet) = self.sockets.next_packet() else {
             let by = seconds(to_us + self.tolerance_us);
-            return Err(format!("expected  {expected}\nbut nothing is sent by {by}"));
+            return Err(format!(
+                "expected  {expected}\nbut no packet was sent until {by}"
+            ));
         };
         let at = packet.at.since(self.origin).as_micros();
         let what = self.describe(&packet);

@@ -178,7 +178,7 @@ impl World {
         let (shown, board) = (self.shown(), &self.board);
         if shown.len() != self.bytes.len() {
             return Err(format!(
-                "has {} instead of {} bytes",
+                "the scoreboard has {} instead of {} bytes",
                 shown.len(),
                 self.bytes.len()
             ));

@@ -37,7 +37,7 @@ pub(super) const KEYS: &[Key] = &[
         "Interval between two DAOs of a node; a random time of up to a tenth is added. TinyRPL has 9.8 s, which loads all routers on the path to the root."),
     key("rpl.initial_etx", Number { min: 1.0, max: 4.0 }, Default("2"), None,
         "ETX of a link that has not been used yet, at most MAX_LINK_METRIC (RFC 6719 §5): with more, no node joins. RFC 6551 has no default; TinyRPL has 1, Contiki 3.0 has 2."),
-    key("rpl.switch_threshold", Number { min: 0.0, max: 16.0 }, Optional("1.5; 3 for a router with 4 to 15 targets, 6 with more; 0 before the first DAO of a leaf, and of any node in storing mode"), None,
+    key("rpl.switch_threshold", Number { min: 0.0, max: 16.0 }, Optional("1.5; 3 for a router with 4 to 15 targets, 6 with more; 0 for a leaf, and in storing mode for any node, before its first DAO"), None,
         "PARENT_SWITCH_THRESHOLD: number of transmissions that a path via another neighbour must save before MRHOF makes this neighbour the parent. RFC 6719 recommends 1.5; Contiki 3.0 and TinyRPL have 0.5."),
     key("rpl.probe_interval", time(1.0 * US_PER_S, 3_600.0 * US_PER_S), Default("90 s"), None,
         "Mean time between two probes of the link to a possible parent. The default is that of RPL-Lite."),
@@ -200,7 +200,7 @@ pub(super) const KEYS: &[Key] = &[
     key("taim.packets", Count { min: 1, max: 65_535 }, Default("1024"), None,
         "Largest number of packets that may wait. On overflow the packet whose turn is next leaves immediately."),
     key("taim.flow_packets", Count { min: 1, max: 65_535 }, Default("64"), None,
-        "Largest number of packets of one flow that may wait. On overflow the packet of the flow that has waited longest leaves immediately."),
+        "Largest number of packets of one flow that may wait. If one more arrives, the longest-waiting packet of this flow leaves immediately."),
 
     key("fair_queue.spacing", time(0.0, 60.0 * US_PER_S), Default("50 ms"), None,
         "Shaper: time between two packets that leave."),

@@ -39,7 +39,7 @@ pub fn spare() -> Figure {
         "Downstream: a server, whose TCP follows Linux's (`linux`), sends a packet of 39 bytes \
              every second to each of fifteen nodes of testbed-1. These nodes run BLIP with a \
              window of 40 bytes; the fifteen other nodes send datagrams. Upstream: four nodes on a \
-             line of four hops send to a server, which runs `linux` or Redpoll's TCP, which delays \
+             line of four hops send to a server, which runs `linux`, or Redpoll's TCP with delayed \
              acknowledgments. Two of these nodes keep one segment in flight, and two use Redpoll's \
              TCP. Each case runs with and without `border.spare_one_segment`.",
     )

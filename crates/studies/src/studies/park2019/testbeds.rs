@@ -375,9 +375,10 @@ fn by_minute(name: &'static str, title: &'static str, testbed: Testbed) -> Figur
     let mut figure = Figure::new(name, title)
         .x_label("minutes since the flows started")
         .about(
-            "Computed from each node's mean throughput since the beginning, while all nodes are \
-             active. The paper uses the throughput of each minute, in which a simulated node sends \
-             twenty segments; the rows \"of each minute\" use this throughput too.",
+            "Jain's index and max-min ratio of the nodes' mean throughputs since the beginning, \
+             while all nodes are active. The paper uses the throughput of each minute, in which a \
+             simulated node sends twenty segments; the rows \"of each minute\" use this throughput \
+             too.",
         );
     let probe = Minutes { flows: FLOWS };
     let minutes = [2_u32, 4, 6, 8, 10, 12, 14, 16, 18, 20, 25, 30, 40, 50, 60];

@@ -161,7 +161,7 @@ fn kept(
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(
     clippy::large_enum_variant,
-    reason = "a path exists only during one call"
+    reason = "a value with a path exists only during one call"
 )]
 enum Dress {
     /// The packet keeps its headers.
