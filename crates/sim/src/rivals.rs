@@ -59,8 +59,8 @@ pub(crate) fn rival(
         TransportSpec::Uip(config) => {
             let mut config = config.clone();
             config.mss = config.mss.min(most);
-            // Memory for two segments: the one in transit, which the application must be able to
-            // create again, and the next one.
+            // Memory for two segments: the unacknowledged one, which the application of uIP has to
+            // supply again for a retransmission, and the next one.
             let (tx, rx) = (2 * usize::from(config.mss), config.window.into());
             let (table, bytes) = table(Uip::new(config, rng), size, (tx, rx));
             (Rival::Uip(table), bytes)

@@ -40,7 +40,8 @@ pub struct Routes {
 /// The routes of one node. Nodes are indices into the scenario's list.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct NodeRoutes {
-    /// Next hop without a host route; `None` at the root, and at a node without a path to it.
+    /// Next hop of packets to destinations without a host route; `None` at the root, and at a node
+    /// without a path to the root.
     pub default: Option<usize>,
     pub hosts: Vec<HostRoute>,
     /// Alternative parents of a sleepy node, nearest to the root first.

@@ -23,7 +23,7 @@ pub(crate) struct Key {
 pub(crate) enum Presence {
     Required,
     Default(&'static str),
-    /// No value; the text describes the effect.
+    /// The key has no default value; the text describes the effect of its absence.
     Optional(&'static str),
 }
 

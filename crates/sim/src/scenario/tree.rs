@@ -5,7 +5,7 @@ use toml::de::{DeTable, DeValue};
 use super::error::{Origin, ScenarioError};
 use super::keys;
 
-/// Maximum number of steps of a key; no key has more.
+/// Maximum number of names in a dotted path; no key has a longer path.
 const DEEPEST: usize = 16;
 
 #[derive(Clone, Debug)]

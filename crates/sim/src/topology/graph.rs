@@ -71,8 +71,9 @@ impl Graph<'_> {
     /// Returns every node's next hop to the goal, such that traffic is spread over nodes and areas.
     pub(super) fn spread(&self, distances: &Distances) -> Vec<Option<usize>> {
         let mut next_hop = vec![None; self.neighbours.len()];
-        // For each node: the nodes whose path contains it, and the traffic around it, because
-        // neighbours share the channel, but not the forwarding.
+        // If every node sends one packet to the goal: `behind` counts the packets that a node
+        // forwards, and `around` the transmissions to the node or to one of its neighbours, because
+        // neighbours share the channel.
         let mut behind = vec![0usize; self.neighbours.len()];
         let mut around = vec![0usize; self.neighbours.len()];
         let near_to_far = distances

@@ -118,7 +118,8 @@ impl App for Server {
         );
         self.make_room(cx);
         self.look_around(cx);
-        // Counts also the bytes that TCP retransmits to a client that no longer answers.
+        // Measure every session at every event: TCP also retransmits bytes to a client that no
+        // longer answers.
         for exchange in self.sessions.open() {
             exchange.measure(cx);
         }

@@ -34,7 +34,7 @@ const TCPLP_LINK: &[(&str, &str)] = &[
 ];
 
 /// The engine of FreeBSD 10.3 with TCPlp's constants: three duplicates; no RACK-TLP, PRR or F-RTO;
-/// a timeout of 200 ms more than in RFC 6298; 3 s before the first measurement.
+/// an RTO that is 200 ms longer than in RFC 6298, and 3 s until there is an RTT sample.
 const TCPLP_ENGINE: &[(&str, &str)] = &[
     ("tcp.recovery", "duplicates"),
     ("tcp.delayed_ack", "100 ms"),

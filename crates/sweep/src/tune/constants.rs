@@ -9,7 +9,8 @@ use super::goal::Goal;
 use super::verdict::Judged;
 use crate::draw::split;
 
-/// First line of both files; a file without it is not overwritten.
+/// Beginning of the comment in the first line of the Rust module and of the C header. A file
+/// without this text is not overwritten.
 pub const MARK: &str = "Made by `redpoll tune`";
 
 /// A value in a form that both languages have.

@@ -134,7 +134,8 @@ impl Goal {
         self.case(point).scenario().is_ok()
     }
 
-    /// Checks all points of the first look, every value, and both ends of each range.
+    /// Checks all points that the search tries first, every value of each parameter, and both ends
+    /// of each range.
     fn check(&self) -> Result<(), Problem> {
         let look = self.space.first_look(self.effort.points);
         let others = look.first().map(|first| self.space.around(first));

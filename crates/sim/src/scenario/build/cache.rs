@@ -28,7 +28,7 @@ pub(super) fn cache(
         };
     }
     if routing.rpl().is_some() {
-        // With RPL, each hop replaces the header in front of the TCP header.
+        // With RPL, every packet has an extension header, and caches ignore such packets.
         let problem = "has no meaning where routing is rpl; allowed: with routing = \"fixed\"";
         return Err(values.error(ON, problem));
     }

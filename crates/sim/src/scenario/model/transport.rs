@@ -76,7 +76,8 @@ pub struct LossRepair {
     pub prr: bool,
     /// Detection of spurious timeouts (RFC 5682).
     pub f_rto: bool,
-    /// Whether a first data sample above the handshake's restarts the estimate (RFC 6298 §1).
+    /// Whether the RTT sample of the first data segment restarts the RTT estimate, if this sample
+    /// exceeds that of the handshake (RFC 6298 §1).
     pub new_start: bool,
 }
 

@@ -127,7 +127,8 @@ pub(super) fn parse(bytes: &[u8]) -> Option<(Parsed, usize)> {
         let is_good = lines.all(|line| get.field(line));
         let hosts = usize::from(get.hosts);
         // RFC 9112 §3.2: exactly one Host, which only HTTP/1.0 may omit, regardless of the method.
-        // RFC 9112 §6.3: a request whose last transfer coding is another has an unknown length.
+        // RFC 9112 §6.3: a request whose last transfer coding is not `chunked` has an unknown
+        // length.
         let has_length = get.is_chunked != Some(false);
         if !is_good || !has_length || hosts > 1 || hosts == 0 && !get.is_old {
             return Some((Parsed::Wrong(Status::BAD_REQUEST), taken));

@@ -1,4 +1,5 @@
-//! A serial line between the border router's radio, a mote, and its host side.
+//! The serial line between the two parts of a border router: the mote that is its radio, and its
+//! host side.
 //!
 //! TinyOS's PppRouter has a buffer for one packet from the serial line (`PPP_HDLC_RX_FRAME_LIMIT`
 //! 1). While the mote processes a packet, arriving bytes find no buffer, and their packet is lost.

@@ -156,7 +156,7 @@ impl Discovery {
         outbox: &mut Outbox,
     ) -> Result<(), DropReason> {
         let advertised = advertised.ok_or(DropReason::IcmpIgnored)?;
-        // Refuse other sources, because the answer is valid on this link only.
+        // Refuse a source that is not link-local, because the answer is valid on this link only.
         if !addr::is_link_local(&src) {
             return Err(DropReason::BadSource);
         }

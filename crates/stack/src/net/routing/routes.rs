@@ -107,7 +107,7 @@ const SPELLS_MAX: u16 = {
 };
 
 impl Registration {
-    /// The registration lasts to the end of its last spell.
+    /// The registration lasts to the end of its last spell, a period of 67 s (see [`spells`]).
     pub(crate) fn new(now: Instant, report: &DuplicateAddress) -> Self {
         let lifetime = u32::from(report.lifetime_min.min(LIFETIME_MAX_MIN)).wrapping_mul(60_000);
         Registration {

@@ -232,7 +232,8 @@ pub fn figure_9() -> Figure {
     figure
 }
 
-/// Adds the mean over 2 to 6 hops for links that deliver 99 % of the frames.
+/// Adds the mean of `metric` over the chains of 2 to 6 hops, with links that deliver 99 % of the
+/// frames.
 fn better(
     figure: &mut Figure,
     mac: Mac,

@@ -149,7 +149,7 @@ fn mechanism(figure: &mut Figure) {
             let entry = figure
                 .made(At::new(VERDICT, word), metric, [judged], |[value]| value)
                 .judged(format!("{word}-{id}"));
-            // The third row holds, and needs no cause.
+            // The verdict about the link holds, and needs no cause.
             if traffic == UDP_UP && id != "link" {
                 entry.cause(UPSTREAM, &beside);
             }

@@ -139,8 +139,8 @@ pub fn segments_a_packet(run: &Run) -> Reading {
     }
 }
 
-/// Reads [`TCP_ETX`]: transmissions of each byte that arrived. A segment of BLIP may contain
-/// retransmitted and new data, and counts for both.
+/// Reads [`TCP_ETX`]: bytes that the senders sent, including retransmissions, per byte that
+/// arrived. All bytes of a segment count, also if BLIP sends retransmitted and new data in it.
 pub fn tcp_etx(run: &Run) -> Reading {
     let sent = run.flow_sum(FLOWS, "/sent_bytes")?;
     match run.flow_sum(FLOWS, "/delivered_bytes")? {

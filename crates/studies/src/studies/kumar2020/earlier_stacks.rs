@@ -46,7 +46,8 @@ const RIVALS: [Rival; 4] = [
 ];
 
 impl Rival {
-    /// Returns TCPlp's node with a window of one segment. Only the first stack delays ACKs.
+    /// Returns TCPlp's node with a window of one segment. Only the first of
+    /// [`RIVALS`] delays ACKs.
     fn case(&self, hops: u32) -> Case {
         let case = tcplp(line(hops).set("tcp.mss", self.mss));
         let payload = case.scenario().map_or(0, |it| it.tcp.payload_bytes());

@@ -6,7 +6,8 @@ const FRAME_MS: f64 = 7.2;
 /// Bytes of readings per second.
 const RATE: f64 = 82.0;
 
-/// Returns the payload bytes of a segment of `frames` frames: 462 in five (§6.2), ±104 per frame.
+/// Returns the payload bytes of a segment of `frames` frames: 462 for five frames (§6.2), and 104
+/// more for each additional frame, or 104 fewer for each missing one.
 fn payload(frames: u32) -> f64 {
     462.0 - 104.0 * (5.0 - f64::from(frames))
 }

@@ -182,7 +182,7 @@ struct Lossy {
     own_ideal: Metrics,
     /// TCP's radio duty cycle with a window of two segments.
     own_two: Line,
-    /// Rows that explain why TCP and CoAP lose readings at 21 %.
+    /// Rows that explain why TCP and CoAP lose readings if 21 % of the packets are dropped.
     losses: Vec<Handle>,
 }
 
@@ -204,7 +204,8 @@ fn lost_for(run: &Run, reason: &str) -> Reading {
     Ok(counts.map(Option::unwrap_or_default).sum())
 }
 
-/// Shows where TCP's and CoAP's readings are lost at 21 %, also with other queues.
+/// Shows where TCP's and CoAP's readings are lost if 21 % of the packets are dropped, also with
+/// queues of other lengths.
 fn losses_at_21(figure: &mut Figure) -> Vec<Handle> {
     let case = |transport| lossy_hour(loss(tcplp(readings(transport, 64)), 21));
     let cases = [

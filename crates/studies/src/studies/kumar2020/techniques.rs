@@ -91,12 +91,13 @@ pub fn table_1() -> Figure {
     table.0
 }
 
-/// Adds the memory for each of the two buffers, with and without the memory for copies.
+/// Adds the memory that the send buffer needs without and with zero-copy send, and that the receive
+/// buffer needs without and with in-place reassembly.
 fn buffers(figure: &mut Figure) {
     const ZERO_COPY: &str = "zero-copy send";
     const IN_PLACE: &str = "in-place reassembly";
     const MEMORY: Metric = Metric::new("memory that a buffer needs", "B");
-    /// Size of each of the two buffers, in bytes.
+    /// Size of the send buffer and of the receive buffer, in bytes.
     const BUFFER: f64 = 1_848.0;
     /// Bytes of a segment's payload.
     const SEGMENT: f64 = 462.0;

@@ -4,7 +4,8 @@ use redpoll_experiments::{At, Case, Scene};
 use redpoll_experiments::{Entry, Figure, Handle, Line, Metric, Reading, Run, VERDICT};
 
 /// Keys of all scenes: four by four nodes, 40 m apart, with the border router in a corner. The 15
-/// other nodes send segments of 48 bytes to a server behind it with the rules of Linux.
+/// other nodes send segments of 48 bytes to a server behind the border router. The server's TCP
+/// follows the rules of Linux.
 ///
 /// The paper leaves these open; chosen here:
 /// - The mesh forms for 60 s, and the nodes start one after the other during the next 10 s.

@@ -8,7 +8,7 @@ use redpoll_experiments::{At, Case, Figure, Handle, Metric, VERDICT, X};
 /// Difference to the time without the fault.
 const COST: Metric = Metric::new("additional time", "s");
 
-/// Why more than 2 % is sent twice.
+/// Why more than 2 % of the image is sent more than once.
 const CAUSE: &str = "a lost connection costs the three segments in flight, and the segments that \
     tail loss probe and retransmission timer send before the source gives the connection up";
 

@@ -9,7 +9,7 @@ use redpoll_experiments::{Gap, Metric, Probed, Reading};
 /// Time from the beginning of the transfer until its last byte arrived.
 pub const TIME: Metric = Metric::new("time", "s");
 pub const GOODPUT: Metric = Metric::new("goodput", "kb/s");
-/// Charge of the leaf's radio per kilobyte.
+/// Charge of the leaf's radio per kilobyte of the image.
 pub const CHARGE: Metric = Metric::new("charge", "mC/kB");
 pub const ABORTS: Metric = Metric::new("aborts", "per transfer");
 /// Longest time without an arrival between the first and the last byte.

@@ -90,7 +90,8 @@ fn check_datagram_ports(values: &Values<'_>, scenario: &Scenario) -> Result<(), 
 /// datagrams need no application, because the far node counts them by itself.
 fn check_ends(values: &Values<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {
     for app in scenario.places().flat_map(|place| &place.apps) {
-        // A sender to a host that is not simulated needs a real host.
+        // Senders to destinations outside the simulation are not checked: a real host has to accept
+        // their data.
         let Some((to, TargetHost::Node(far))) = app.kind.target().map(|to| (to, to.host)) else {
             continue;
         };
