@@ -273,8 +273,9 @@ int rp_tcp_ends(struct rp_tcp_connection *connection, struct rp_endpoint *local,
  * listener. */
 int rp_tcp_measure(struct rp_tcp_connection *connection, struct rp_tcp_info *info);
 
-/* Change a parameter of one connection; the value 0 turns the function off. RP_ENOTCONN: the
- * connection waits at a listener. */
+/* Change a parameter of one connection. With 0 for on, idle_ms or timeout_ms, the call turns off
+ * Nagle's algorithm, keep-alive probes or the user timeout. RP_ENOTCONN: the connection waits at a
+ * listener. */
 int rp_tcp_set_nagle(struct rp_tcp_connection *connection, uint64_t now_us, uint8_t on);
 int rp_tcp_set_keepalive(struct rp_tcp_connection *connection, uint64_t now_us,
                          uint32_t idle_ms, uint32_t interval_ms, uint8_t count);

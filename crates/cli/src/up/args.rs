@@ -103,7 +103,8 @@ pub struct UpArgs {
     pub channel: u8,
 
     /// File that keeps the frame counter of the border router of --radio; required with
-    /// security.level. Use one file for each key: reusing a counter exposes the encrypted data
+    /// security.level. Use one file for each security key: reusing a counter exposes the encrypted
+    /// data
     #[arg(long, value_name = "FILE", requires = "radio")]
     pub state: Option<PathBuf>,
 
