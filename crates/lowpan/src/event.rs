@@ -98,7 +98,7 @@ pub enum DropReason {
     Unsupported,
     /// The datagram is longer than a slot, or a fragment is longer than a frame to its next hop.
     TooLarge,
-    /// No slot is free, or no record for a datagram in recoverable fragments.
+    /// No slot is free, or no record is free for a datagram that arrives in recoverable fragments.
     NoSlot,
     /// A fragment contradicts a previous one; the whole datagram is dropped.
     Overlap,

@@ -123,8 +123,9 @@ impl IndirectQueue {
         });
     }
 
-    /// Handles a frame of the datagram in `id` that was not delivered, because the sleepy node does
-    /// not listen. Stores `progress`, to resume there. Returns `false` after too many failures.
+    /// Handles an undelivered frame of the datagram in slot `id`: the sleepy node does not listen.
+    /// Stores `progress`, so that the datagram continues there at the next request. Returns `false`
+    /// after too many failures.
     pub(crate) fn on_failed<M: Memory>(
         &self,
         pool: &mut Pool<M>,

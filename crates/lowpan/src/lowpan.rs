@@ -317,7 +317,8 @@ impl<M: Memory> Lowpan<M> {
         if !M::ROUTES {
             return;
         }
-        // Datagrams for sleepy nodes stay in `indirect` while they are sent: not counted twice.
+        // `leaving` excludes datagrams for sleepy nodes: they stay in `indirect` while they are
+        // sent, and are counted there.
         let slots = [&self.in_service, &self.suspended].into_iter().flatten();
         let leaving = slots
             .filter(|datagram| matches!(datagram.origin, Origin::Slot(_)) && !datagram.indirect);

@@ -23,11 +23,11 @@ pub struct RedConfig {
     /// The weight of the present queue length in the average is 1 / 2^`weight_shift`. Default 4:
     /// 1/16, so the average covers about two seconds of a busy relay.
     pub weight_shift: u8,
-    /// Average from which datagrams are marked, in sixteenths of a datagram. Default 8, half a
+    /// Average queue length at which marking begins, in sixteenths of a datagram. Default 8, half a
     /// datagram: most of the time the queue then has no datagram or one.
     pub min_threshold: u8,
-    /// Average, in sixteenths of a datagram, from which all datagrams are marked; `fair` makes
-    /// exceptions. Default 48, three datagrams: half of six slots.
+    /// Average queue length, in sixteenths of a datagram, from which on all datagrams are marked,
+    /// except those that `fair` exempts. Default 48, three datagrams: half of six slots.
     pub max_threshold: u8,
     /// Probability of a mark if the average is just below `max_threshold`, in 1/256. Default 26.
     pub max_probability: u8,
@@ -114,8 +114,9 @@ impl Red {
             return RedAction::Send;
         }
         let strikes = self.strikes();
-        // RFC 3168 §5: a packet that is not ECN-capable is dropped instead of marked. Its share
-        // alone does not cause a drop: a lost acknowledgment would not slow the data.
+        // RFC 3168 §5: a packet that is not ECN-capable is dropped instead of marked. A large share
+        // of its conversation alone does not cause a drop: the packet may be an acknowledgment, and
+        // its loss would not slow the sender of the data.
         match ecn {
             Ecn::NotEct if strikes => RedAction::Drop,
             Ecn::Ect0 | Ecn::Ect1 | Ecn::Ce if strikes || self.exceeds(own, fair) => {

@@ -18,7 +18,7 @@ pub(crate) struct SendProgress {
 #[derive(Clone, Debug)]
 pub(crate) struct Indirect {
     pub(crate) next_hop: Address,
-    /// The caller's handle, if the caller wants an event of its end.
+    /// The caller's handle, if the caller wants an event when the datagram ends.
     pub(crate) handle: Option<u32>,
     pub(crate) expires: Instant,
     /// Time until which the sleepy node listens; `None` if it does not listen.

@@ -24,7 +24,8 @@ pub struct MacCounters {
     pub dropped_channel_access: u32,
     /// Frames dropped because link-layer security could not protect them.
     pub dropped_unsealed: u32,
-    /// Frames returned between two attempts for more urgent ones; each is submitted again.
+    /// Frames returned to the upper layer between two attempts, to send a more urgent frame first.
+    /// Each is submitted again.
     pub preempted: u32,
     /// Submitted data requests.
     pub data_requests: u32,

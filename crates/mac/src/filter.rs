@@ -72,7 +72,7 @@ pub(crate) fn judge(config: &MacConfig, header: &FrameHeader) -> FilterResult {
     } else if header.src == Address::Absent {
         Useless::NoSource
     } else if header.src_pan.is_some_and(|pan| pan != config.pan_id) {
-        // The short address belongs to a node of another PAN.
+        // The sender is in another PAN, so its short address may also belong to a node of this PAN.
         Useless::ForeignSource
     } else if header.frame_type == FrameType::Command {
         return FilterResult::Command { acknowledge };

@@ -114,7 +114,7 @@ pub(crate) struct Timers {
 }
 
 impl Interface {
-    /// Finds the symbols of a module that no other interface uses.
+    /// Finds the symbols of the module in `library`. No other [`Interface`] uses this module.
     pub(crate) fn find(library: Library) -> Result<Interface, String> {
         let it = &library;
         let entry = |name: &CStr| -> Result<Entry, String> {

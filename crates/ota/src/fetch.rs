@@ -37,7 +37,8 @@ pub enum Refused {
     HeadTooLong,
     /// The head is not a valid HTTP response head.
     Malformed,
-    /// The server has sent another status code. The image may be available later.
+    /// The status code of the final response is not 200, 206 or 416. The image may be available
+    /// later.
     Status(u16),
     /// The response does not state the length of its body.
     NoLength,

@@ -40,7 +40,7 @@ impl Profile for HostProfile {
     type Handover = Pull;
 }
 
-/// The standard algorithms with a configurable initial window.
+/// The standard algorithms of a TCP connection, with a configurable initial window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct InitialWindow(Option<NonZero<u8>>);
 
@@ -77,7 +77,7 @@ const HALF_OPEN: usize = 8;
 const SERVERS: usize = 8;
 /// Number of packet slots: more than the node queues for its host side.
 const SLOTS: usize = 40;
-/// Number of consecutive timeouts at one time that counts as an endless loop.
+/// Number of consecutive timeouts at the same virtual time that counts as an endless loop.
 const RUNAWAY: u32 = 10_000;
 
 /// A node, a virtual clock and the packets that the node sent.

@@ -19,12 +19,14 @@
 //!
 //! *Packets* arrive (`<`) or must be sent (`>`). Numbers are relative to the SYN of each direction.
 //! A sent packet must have the given options in this order; `...` at the end, or alone, matches any
-//! further options. `TS val * ecr *` matches any timestamps. A number as the engine's `val` becomes
-//! the name of the live timestamp; an `ecr` must be equal. `FO` is a Fast Open option, with or
-//! without a hexadecimal cookie. `[ect0]`, `[ect1]`, `[ce]` and `[noecn]` after the direction give
-//! the ECN field of the IP header. `win`, if given, must be equal. `< icmp unreachable
-//! port_unreachable [1:101(100)]` is an error about a sent segment; further codes are
-//! `address_unreachable`, `no_route` and `admin_prohibited`.
+//! further options. `TS val * ecr *` matches any timestamps. A number as the `val` of a sent packet
+//! is a name for the engine's timestamp: the same number must always stand for the same timestamp.
+//! An arriving packet with this number as its `ecr` echoes that timestamp. The `ecr` of a sent
+//! packet must be equal to the given number. `FO` is a Fast Open option, with or without a
+//! hexadecimal cookie. `[ect0]`, `[ect1]`, `[ce]` and `[noecn]` after the direction give the ECN
+//! field of the IP header. `win`, if given, must be equal. `< icmp unreachable port_unreachable
+//! [1:101(100)]` is an error about a sent segment; further codes are `address_unreachable`,
+//! `no_route` and `admin_prohibited`.
 //!
 //! *Calls* are those of [`Sockets`](crate::Sockets); the script chooses the descriptor numbers.
 //!

@@ -50,7 +50,8 @@ pub(crate) struct Over<'p> {
 
 impl<const N: usize> Bench<N> {
     /// Runs the transfer `at` each loss rate. `values` computes the metrics from the runs with all
-    /// seeds; an unknown metric is infinite. Calls `on_transfer` before each transfer.
+    /// seeds, and returns infinity for a metric without a value. Calls `on_transfer` before each
+    /// transfer.
     pub(crate) fn run(
         &self,
         over: &Over<'_>,

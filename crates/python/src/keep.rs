@@ -177,7 +177,8 @@ impl Kept {
         Ok((Table::of(&table)?, table.objections))
     }
 
-    /// Returns the pictures by the values of `over`, by default the key with the most values.
+    /// Returns the pictures of the sweep. Their x axis has the values of the key `over`, by default
+    /// the key with the most values.
     #[pyo3(signature = (over=None))]
     fn pictures(&self, py: Python<'_>, over: Option<&str>) -> PyResult<Vec<Drawn>> {
         let side = self.side().map_err(|problem| damaged(py, &problem))?;

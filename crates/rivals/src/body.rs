@@ -161,7 +161,8 @@ impl<B: Bytes> Body<B> {
         self.count(|stats| &mut stats.rtos);
     }
 
-    /// Attributes the next retransmissions to acknowledgments.
+    /// Makes the statistics count the next retransmissions as caused by acknowledgments, not by the
+    /// timer.
     pub fn on_fast(&mut self) {
         self.by_timer = false;
     }

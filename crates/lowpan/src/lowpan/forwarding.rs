@@ -89,20 +89,21 @@ impl<M: Memory> Lowpan<M> {
         }
     }
 
-    /// Returns whether a forwarded fragment is sent before this node's own datagrams. It needs
-    /// [credit](Lowpan::fragment_credit). After a forwarded first fragment, the next one waits for
-    /// a turn of this node's datagrams: forwarded datagrams and those of this node alternate.
+    /// Returns whether a forwarded fragment is sent before this node's own datagrams. The fragment
+    /// needs [credit](Lowpan::fragment_credit). After a forwarded first fragment, the first
+    /// fragment of another datagram waits for a turn of this node's datagrams. So forwarded
+    /// datagrams and those of this node alternate.
     pub(super) fn fragment_goes_first(&self) -> bool {
         let waiting = self.forwarding.get().and_then(Forwarding::waiting);
         let is_first = waiting.is_some_and(|place| place != Place::First || !self.has_forwarded);
         is_first && self.fragment_credit > 0
     }
 
-    /// Starts the turn of this node's own datagrams, before which forwarded fragments need
-    /// [credit](Lowpan::fragment_credit). Without recovery, they get credit for a whole datagram,
-    /// because the loss of one fragment loses its datagram. With recovery, they get one credit per
-    /// frame of this node's datagrams ([`Self::earn_credit`]), so that this node's retransmitted
-    /// fragments arrive before the receiver's `reassembly_timeout`.
+    /// Starts a turn of this node's own datagrams. Sets the [credit](Lowpan::fragment_credit) of
+    /// forwarded fragments: how many may be sent before the next turn. Without recovery, they get
+    /// credit for a whole datagram, because the loss of one fragment loses its datagram. With
+    /// recovery, they get one credit per frame of this node's datagrams ([`Self::earn_credit`]), so
+    /// that this node's retransmitted fragments arrive before the receiver's `reassembly_timeout`.
     pub(super) fn start_own_turn(&mut self) {
         self.has_forwarded = false;
         self.fragment_credit = match self.recovery.get() {

@@ -62,9 +62,9 @@ impl<M: Memory> Lowpan<M> {
         self.recovery.get().is_some() && self.train_left && self.paused_until.is_none()
     }
 
-    /// Starts the node's own datagram. Random early detection may mark the datagram like a
-    /// forwarded one, so that its conversation gets only a fair share. It never drops the datagram,
-    /// because TCP would only retransmit it.
+    /// Starts the node's own datagram. Random early detection may mark it like a forwarded one, so
+    /// that its conversation gets only a fair share of the bytes that the node sends. It never
+    /// drops the datagram, because TCP would only retransmit it.
     fn start_own(&mut self) -> Option<InService> {
         let pulled = self.pulled.as_mut()?;
         let (pair, len) = (Pair::of(&pulled.ip.src, &pulled.ip.dst), pulled.len());

@@ -20,7 +20,7 @@ pub struct RecoveryConfig {
     /// more than the longest round trip. `None`, the default, means 9/8 of the longest recent round
     /// trip, whatever the number of hops, and at least 100 ms.
     pub arq_timeout_min: Option<Duration>,
-    /// OptARQTimeOut: wait before the first round trip is known. Default 500 ms.
+    /// OptARQTimeOut: wait for an acknowledgment while no round trip is known. Default 500 ms.
     pub arq_timeout: Duration,
     /// MaxARQTimeOut: longest wait for an acknowledgment. Default 2 s.
     pub arq_timeout_max: Duration,
@@ -88,7 +88,7 @@ pub struct RecoveryCounters {
     pub restarted: u32,
     /// Acknowledgments sent or forwarded.
     pub acknowledgments: u32,
-    /// Refusals of datagrams, including those that were not sent.
+    /// Refusals of datagrams, including refusals that were not sent.
     pub refused: u32,
     /// Expired waits for an acknowledgment.
     pub timeouts: u32,

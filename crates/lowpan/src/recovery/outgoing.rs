@@ -40,7 +40,8 @@ pub(crate) struct Shape {
     /// Length of the compressed headers in bytes; `expanded` is their uncompressed length.
     pub(crate) head: u16,
     pub(crate) expanded: u16,
-    /// Bytes of the first fragment with headers; `step`: of all others except the last.
+    /// Length of the first fragment with its headers, in bytes; `step` is the length of each later
+    /// fragment except the last.
     pub(crate) first: u16,
     pub(crate) step: u16,
     pub(crate) count: u8,

@@ -242,8 +242,8 @@ pub trait Cycle<W> {
     fn on_event(&mut self, now: Instant, event: CycleEvent<'_>, rng: &mut Rng) -> Option<Move<W>>;
 
     /// Writes the method's header to `area`, which follows the MAC header of `mac_header_len`
-    /// bytes. `src` and `dst` are the addresses of the frame. Returns the length of the frame's
-    /// part in `area`.
+    /// bytes. `src` and `dst` are the addresses of the frame. Returns how many bytes of `area` the
+    /// frame uses: the method's header, `payload_len`, and any padding.
     fn write_header(
         &self,
         src: Address,

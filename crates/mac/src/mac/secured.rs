@@ -53,7 +53,8 @@ impl<A: Access> Mac<A> {
             Some((header, payload, acknowledge))
         });
         let Some((header, payload, acknowledge)) = addressed else {
-            // The frame ends here whatever the result of security, and is counted.
+            // The frame is malformed, is for another node, or has no part that security protects.
+            // `input_frame` counts the frame, and none of its data reaches the upper layer.
             self.input_frame(now, frame, info);
             return None;
         };

@@ -121,7 +121,8 @@ pub(super) extern "C" fn shutdown(_: User, fd: c_int, how: c_int) -> c_int {
     done(SHIM.call(|sockets| sockets.shutdown(fd, how)))
 }
 
-/// Returns the host's descriptor for `poll`; returns negative and unknown descriptors unchanged.
+/// Returns the descriptor that [`Host`](crate::Host) uses for packetdrill's descriptor `fd`, for
+/// `poll`: a negative `fd` unchanged, and `c_int::MAX` for an unknown one.
 fn below(fd: c_int) -> c_int {
     let unknown = if fd < 0 { fd } else { c_int::MAX };
     SHIM.descriptor(fd).map_or(unknown, c_int::from)

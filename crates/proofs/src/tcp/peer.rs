@@ -1,8 +1,8 @@
 //! One connection with any peer: every sequence of segments from a small alphabet, with events of
 //! the application, of the link and of the timers in between.
 //!
-//! In every state, the application has read exactly the bytes that the peer sent at these sequence
-//! numbers. The connection acknowledges only what the peer sent, and sends only what the
+//! In every state, the application has read the first bytes of the peer's stream, unchanged and
+//! without a gap. The connection acknowledges only what the peer sent, and sends only what the
 //! application wrote, at most one byte beyond the window. From every state, with a silent peer, the
 //! timers stop, and an abort ends the connection.
 

@@ -33,8 +33,8 @@ pub struct Control {
     pub(super) duplicates: u8,
     /// Whether an acknowledgment has been sent for a segment out of order.
     pub(super) ack_sent: bool,
-    /// A reset made from the header of a segment that it answers: its sequence number and its
-    /// acknowledgment number.
+    /// Sequence number and acknowledgment number of a reset that is due, both taken from the header
+    /// of the segment that the reset answers.
     pub(super) refusal: Option<(SeqNum, SeqNum)>,
     /// With [`Corrections::write`]: whether new data wait for the next tick.
     pub(super) has_new: bool,

@@ -12,7 +12,7 @@ pub struct Corrections {
     /// The peer's window and the congestion window bound all segments, not only the
     /// first of a burst.
     pub window: bool,
-    /// Only three acknowledgments without data count as duplicates, and they cause the
+    /// Only acknowledgments without data count as duplicates, and the third one causes the
     /// retransmission of one segment.
     pub duplicates: bool,
     /// Acknowledgments of data that were never sent are ignored, and sequence numbers wrap.

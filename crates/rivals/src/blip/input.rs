@@ -1,4 +1,4 @@
-//! BLIP's processing of a segment of a connection, in its order.
+//! Processing of a segment of a connection, with the steps in the same order as in BLIP.
 
 use redpoll_base::Bytes;
 use redpoll_tcp::{Error, Segment, State};
@@ -179,8 +179,8 @@ impl Blip {
         far && !self.config.corrections.old
     }
 
-    /// Handles a FIN in ESTABLISHED or while this end closes. Without the correction, BLIP misses a
-    /// FIN with payload, because the FIN's sequence number is no longer the next one.
+    /// Handles a FIN in ESTABLISHED or while this end closes. Without the correction `fin`, BLIP
+    /// misses a FIN with payload, because the FIN's sequence number is no longer the next one.
     fn on_fin<B: Bytes>(&mut self, c: &mut Control, body: &mut Body<B>, seg: &Segment<'_>) {
         let seen = match self.config.corrections.fin {
             true => seg.seq + seg.payload.len() as u32 == c.ackno,

@@ -44,7 +44,7 @@ impl Blip {
                 self.count(c, body);
             }
             State::LastAck | State::FinWait1 | State::Closing => {
-                // Without the correction, BLIP acknowledges a sequence number that is 1 too high.
+                // Without the correction `fin`, the acknowledged sequence number is 1 too high.
                 c.due |= if config.corrections.fin {
                     FIN
                 } else {

@@ -1,4 +1,4 @@
-//! uIP's processing of a segment of a connection, in its order.
+//! Processing of a segment of a connection, with the steps in the same order as in uIP.
 
 use redpoll_base::{Bytes, Instant};
 use redpoll_tcp::{Error, Segment, State};

@@ -8,7 +8,7 @@ pub enum Outcome {
     Delivered,
     /// Other transmissions destroyed the frame at the receiver.
     Collision,
-    /// The addressee is too far away, its signal is too weak, or it does not exist.
+    /// The addressee is too far away, receives too weak a signal, or does not exist.
     OutOfRange,
     /// The link's success ratio or noise destroyed the frame.
     RandomLoss,

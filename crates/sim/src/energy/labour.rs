@@ -49,7 +49,8 @@ pub(crate) struct Labour {
     loads: Loads,
     /// Instructions recorded since the last call of [`Labour::take_time`].
     pending: f64,
-    /// Time at which the processor finishes the instructions that are not pending.
+    /// Time at which the processor finishes the instructions that earlier calls of
+    /// [`Labour::take_time`] scheduled.
     free_at: Instant,
 }
 
@@ -119,8 +120,8 @@ impl Labour {
         self.pending += cost.base + cost.per_byte * f64::from(bytes);
     }
 
-    /// Schedules the steps recorded since the last call after all previous steps. Returns the time
-    /// until the processor has completed them.
+    /// Schedules the steps recorded since the last call; the processor executes them after all
+    /// earlier steps. Returns the time until the processor has completed them.
     pub(crate) fn take_time(&mut self, now: Instant, us_per_instruction: f64) -> Duration {
         let time_us = libm::round(std::mem::take(&mut self.pending) * us_per_instruction);
         self.free_at = self.free_at.max(now) + Duration::from_micros(time_us as u64);

@@ -76,7 +76,8 @@ impl<E> Queue<E> {
             sequence,
             event,
         };
-        // An event at the instant of `first` was scheduled later, so it goes into the heap.
+        // If `event` has the time of `first`, it comes after `first`, because it was scheduled
+        // later. It then goes into the heap.
         let first = self.next.as_ref().or_else(|| self.heap.peek());
         if first.is_some_and(|first| first.at <= at) {
             self.heap.push(scheduled);

@@ -1,8 +1,9 @@
-//! Block fading: a directed link has one gain for a coherence time, then another.
+//! Block fading: time is divided into blocks of one coherence time, and a directed link has one
+//! gain in each block.
 //!
-//! A gain follows from a hash of seed, link and block. It is independent of other events, and is
-//! computed only when the link's sender begins to transmit. A transmission keeps the gain of the
-//! block in which it begins.
+//! The seed, the link and the number of the block determine a gain, by a hash. The gain is
+//! independent of other events, and is computed only when the link's sender begins to transmit. A
+//! transmission keeps the gain of the block in which it begins.
 
 use redpoll_base::{Instant, Rng};
 

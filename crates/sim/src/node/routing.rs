@@ -103,7 +103,8 @@ pub(super) fn begin(
     bytes
 }
 
-/// Returns how many bytes of a node its routing does not use: RPL's state and two counters.
+/// Returns how many bytes of a node's memory are unused because it does not route by RPL: RPL's
+/// state and two counters.
 pub(super) fn unused(scenario: &Scenario) -> usize {
     match scenario.routing.rpl() {
         Some(_) => 0,

@@ -69,7 +69,7 @@ figures! {
         acknowledged,
         /// Copies of segments that the router has retransmitted.
         repeated,
-        /// Copies sent before the timeout, because no frame was heard for a round-trip time.
+        /// Copies sent before the timeout, because the router heard no frame for a round-trip time.
         repeated_early,
         /// Segments that were already acknowledged, and therefore not forwarded.
         dropped,
