@@ -246,7 +246,7 @@ impl Place {
             page: root.join("work"),
             root,
         };
-        // A process in another namespace may have had this process number.
+        // A process with the same number in another namespace may have left the folder.
         let _ = std::fs::remove_dir_all(&place.root);
         std::fs::create_dir_all(&place.page)?;
         std::os::unix::fs::symlink(&workspace.root, place.root.join("redpoll"))?;

@@ -98,7 +98,7 @@ pub fn run(args: &TaimArgs) -> ExitCode {
 
 fn live(args: &TaimArgs) -> Result<(), (u8, String)> {
     let failed = |error: &dyn std::fmt::Display| (FAILED, error.to_string());
-    // Signals are watched first, so that none arrives between opening and closing the queue.
+    // Signals are watched first, so that none ends the program abruptly while the queue is open.
     let signals = Signals::watch_stop().map_err(|e| failed(&e))?;
     let rights = Rights::of(&args.rights)?;
     let file = ConfigFile::of(&args.config);

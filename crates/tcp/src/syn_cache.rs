@@ -225,7 +225,7 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>, O: Overflow> SynCache<T, O> {
             terms.isn.is_fast_open_cookie(now, client, theirs)
         });
         if opens {
-            // An older request must not complete a second time.
+            // A request stored from an earlier SYN of the peer must not make a second connection.
             if let Some(half_open) = self.entry_mut(entry) {
                 half_open.free();
             }

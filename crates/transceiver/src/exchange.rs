@@ -17,7 +17,7 @@ pub(crate) enum DriverEvent {
 pub(crate) enum Order {
     /// Send the loaded frame.
     Transmit { cca: bool },
-    /// Switch to this state from now on.
+    /// Switch the radio to this state, and keep the state between transmissions.
     Rest(RadioWork),
 }
 

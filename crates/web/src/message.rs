@@ -180,7 +180,8 @@ pub struct Changes<'a> {
     pub wall_ms: Option<f64>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub frames: &'a [FrameRow],
-    /// Outcomes of frames: number, node, number of the outcome.
+    /// Outcomes of frames: number of the frame, addressee (the sender, if the frame has no
+    /// addressee), and number of the outcome.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub fates: &'a [(u64, u32, u8)],
     /// Segments as their senders send them.

@@ -105,7 +105,7 @@ fn idle(end: &mut End) {
     black_box(end.poll_at());
 }
 
-/// The work to subtract, repeated separately.
+/// A separate repetition of the copies and checksums, whose instructions the caller subtracts.
 #[derive(Default)]
 struct Replay {
     store: Aligned<BUFFER>,

@@ -121,7 +121,7 @@ fn exchange(ends: &mut [End; 2], len: usize, laps: &mut Laps) {
             heard.map(|heard| heard.payload.len())
         });
         check(heard == Some(len));
-        // With another sequence number the MAC accepts it as a new frame.
+        // The opened frame gets another sequence number, so that the MAC accepts it as a new frame.
         let mut plain = FrameBuf::new();
         check(plain.copy_from(&clear).is_ok());
         let mut bytes = [0; FrameBuf::CAPACITY];

@@ -6,7 +6,7 @@ pub(super) enum Firewall {
     Nft,
     /// `ip6tables`, whichever back end it has.
     Ip6tables,
-    /// A back end under its own name, if the command `ip6tables` uses the other one.
+    /// A back end by its own command, if the command `ip6tables` uses the other back end.
     Ip6tablesLegacy,
     Ip6tablesNft,
 }
@@ -45,7 +45,8 @@ pub(super) struct Rule {
     /// The rule as the firewall prints it.
     pub(super) text: String,
     pub(super) effect: Effect,
-    /// Interfaces of the rule; `None` if it matches each interface, or more than one.
+    /// Interface by which matching packets arrive (`to`: leave); `None` if the rule matches all
+    /// interfaces or several.
     pub(super) from: Option<String>,
     pub(super) to: Option<String>,
     pub(super) protocol: Option<String>,

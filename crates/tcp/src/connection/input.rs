@@ -129,8 +129,8 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
             if seg.flags.ack() {
                 return Continue(());
             }
-            // Our SYN-ACK was lost or is late. It is repeated, even if the SYN also has data or a
-            // FIN, which lie in the window.
+            // Our SYN-ACK was lost or is late. It is repeated, even if the peer's SYN also has data
+            // or a FIN inside the window.
             if let Some(syn) = self.phase.our_syn() {
                 syn.due = true;
             }
@@ -153,7 +153,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
             self.prolong_time_wait();
         }
         if seg.flags.syn() {
-            // RFC 5961 §4.2: "irrespective of the sequence number".
+            // RFC 5961 §4.2: a SYN elicits a challenge ACK "irrespective of the sequence number".
             return self.challenge();
         }
         self.answer_unacceptable(seg);

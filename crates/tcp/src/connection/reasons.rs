@@ -191,13 +191,14 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         if plan.range().is_empty() {
             return false;
         }
-        // (1) a full-sized segment.
+        // Rule 1: the segment is full-sized.
         if plan.len >= mss {
             return true;
         }
         // RFC 9293 brackets the Nagle condition in rules 2 and 3. No data follow a FIN.
         let nagle_holds = self.marks.has(Marks::NAGLE) && !plan.flags.fin() && self.nagle.holds();
-        // (2) all remaining data, or (3) half the largest window seen.
+        // Rule 2: the segment has all remaining data. Rule 3: it fills half of the largest window
+        // that the peer has offered.
         let all = plan.len == unsent;
         let half = plan.len >= self.snd.max_wnd() / 2;
         !nagle_holds && (all || half)

@@ -154,7 +154,8 @@ impl HalfOpen {
             iss: self.iss,
             is_challenge: false,
             is_cookie: false,
-            // RFC 7413 §4.2.2: "with neither data nor Fast Open options".
+            // RFC 7413 §4.2.2: a SYN-ACK is retransmitted "with neither data nor Fast Open
+            // options".
             fast_open: false,
         }
     }

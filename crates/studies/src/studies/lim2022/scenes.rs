@@ -165,13 +165,13 @@ pub const OTHER_TIMER: &str = "the paper does not state whether its figures use 
 
 pub const TIMERS: [Tcp; 2] = [UIP, LIM];
 
-/// A value of Contiki that [`GRID`] lacks.
+/// A property of Contiki 3.0 that differs from [`GRID`], and the scenario keys that imitate it.
 pub struct Source {
     pub name: &'static str,
     keys: &'static [(&'static str, &'static str)],
 }
 
-/// Values of Contiki 3.0 that differ from [`GRID`]. Figure `sources` shows the effect of each one.
+/// Properties of Contiki 3.0 that differ from [`GRID`]. Figure `sources` shows the effect of each.
 ///
 /// Contiki's nodes have addresses of 8 bytes. The frame of a segment has 103 bytes at its source
 /// and 120 when forwarded, that of an acknowledgment downwards 64 to 72. With short addresses and

@@ -21,10 +21,10 @@ impl Tid {
         self.advanced(1)
     }
 
-    /// Returns the ID to use after this one was found stale. In the straight part it advances by
-    /// the window, the greatest distance that it can be behind. In the circular part it returns to
-    /// the start, which is newer than nearly all values of the circle. After at most two calls the
-    /// ID is not stale.
+    /// Returns the ID to use after this one was found stale. In the straight part the ID advances
+    /// by 16, the greatest distance by which it can be behind. From the circular part it goes to
+    /// [`FIRST`](Self::FIRST), which is newer than all values of the circular part except 0. After
+    /// at most two calls the ID is not stale.
     pub const fn skip(self) -> Tid {
         match self.0 < LINE {
             true => Tid::FIRST,
