@@ -376,8 +376,8 @@ impl Node {
         })
     }
 
-    /// Receives at most `most` bytes from a connection. Returns an empty result if no bytes have
-    /// arrived, and `None` after the last byte.
+    /// Receives at most `most` bytes from a connection. Returns an empty result if no bytes are
+    /// waiting, and `None` after the end of the stream.
     #[pyo3(signature = (conn, most=65_536))]
     fn recv<'py>(
         &self,

@@ -105,7 +105,8 @@ class Node:
     def send(self, conn: int, data: bytes) -> int:
         """Sends bytes on a connection and returns how many bytes the connection accepted."""
     def recv(self, conn: int, most: int = 65_536) -> bytes | None:
-        """Receives at most `most` bytes: `b""` if none have arrived, `None` after the last one."""
+        """Receives at most `most` bytes: `b""` if no bytes are waiting, `None` after the end of
+        the stream."""
     def close(self, conn: int) -> None:
         """Closes the sending direction of a connection."""
 

@@ -52,7 +52,7 @@ def _document(table: Mapping[str, Any], path: str = "") -> str:
 
 
 class Scenario:
-    """A mesh, its conditions and its traffic. It is checked when it is created.
+    """A mesh, its conditions and its traffic. The constructor checks them.
 
     `source` is the name of a built-in scenario, the path of a TOML file, or a dictionary with
     its keys. `changes` are overrides by dotted path. `congestion` maps names, which
