@@ -173,7 +173,7 @@ impl<M: Memory> Lowpan<M> {
                 }
             }
             Origin::Forwarded(_) => self.suspend_fragment(note),
-            // Need not be suspended: the acknowledgment is the next frame to be built anyway.
+            // An acknowledgment need not be suspended: it is the next frame to be built anyway.
             Origin::Acknowledgment(_) => {}
             _ => self.suspended = Some(datagram),
         }

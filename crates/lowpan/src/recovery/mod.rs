@@ -66,9 +66,9 @@ impl<M: Memory> Recovering<M> {
     }
 }
 
-/// Number of slots that incoming datagrams with only a first fragment should leave to others. If
-/// such datagrams occupy all other slots, one that has received no fragment for [`CROWDED`] may be
-/// evicted.
+/// Number of slots that incoming datagrams with only a first fragment should leave to other
+/// datagrams. If datagrams with only a first fragment occupy all slots but these, one that has
+/// received no fragment for [`CROWDED`] may be evicted.
 const RESERVE: usize = 2;
 const CROWDED: Duration = Duration::from_millis(100);
 

@@ -35,7 +35,8 @@ pub(super) struct Runner {
     last_us: u64,
     flow: Flow,
     waiting: Option<Waiting>,
-    /// Relative sequence numbers of the next byte that the script writes and, below, reads.
+    /// Relative sequence number of the next byte that the script writes; `read`: of the next byte
+    /// that it reads.
     pub(super) written: u32,
     pub(super) read: u32,
 }

@@ -10,7 +10,8 @@ const NEIGHBOURS: usize = 16;
 /// Consecutive failures after which a phase is assumed wrong (MAX_NOACKS).
 const FAILURES_MAX: u8 = 16;
 
-/// Longest time since the first of these failures (MAX_NOACKS_TIME).
+/// Time since the first of several consecutive failures after which a phase is assumed wrong
+/// (MAX_NOACKS_TIME).
 const FAILING_MAX: Duration = Duration::from_secs(30);
 
 #[derive(Clone, Copy, Debug)]

@@ -33,7 +33,7 @@ pub use corrections::Corrections;
 
 /// The period of BLIP's clock: 512 binary milliseconds of 1/1,024 s each.
 const TICK: Duration = Duration::from_millis(500);
-/// TCPLIB_2MSL: ticks between FINs, and of FIN-WAIT-2.
+/// TCPLIB_2MSL: ticks between two transmissions of a FIN, and ticks that FIN-WAIT-2 lasts.
 const FIN_TICKS: u8 = 4;
 /// Ticks until the answer to a FIN is retransmitted.
 const LAST_ACK_TICKS: u8 = 6;

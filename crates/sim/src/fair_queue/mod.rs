@@ -41,7 +41,7 @@ pub struct FairQueueCounters {
     /// Sum of the waiting times of the released packets, in microseconds.
     pub waited_us: u64,
     pub longest_wait_us: u64,
-    /// Packets dropped by CoDel, or because [`FairQueueParams::packets`] were waiting.
+    /// Packets dropped by CoDel, or because the limit [`FairQueueParams::packets`] was reached.
     pub dropped: u64,
     /// Packets marked by CoDel (RFC 3168).
     pub marked: u64,
