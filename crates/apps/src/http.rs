@@ -39,8 +39,8 @@ const PATIENCE: u32 = 60_000 / LOOK;
 const LEAST_BYTES: u64 = 2_000;
 /// Number of checks for which a connection stays open without a request.
 const IDLE: u32 = 15_000 / LOOK;
-/// Number of checks of all connections for which the server is careful after it has ended a slow
-/// connection: a minute if all connections are in use.
+/// Time for which the server is careful after it has ended a slow connection, as a number of checks
+/// of any of its connections. It is a minute if all connections are in use, and otherwise longer.
 const CAREFUL: u32 = AT_ONCE as u32 * Delivery::CAREFUL.millis_saturating() / LOOK;
 /// Bytes of an answer that may wait in the connection, not yet received by the client.
 const SEND_BUFFER: u64 = 2_440;
@@ -183,7 +183,7 @@ impl Slot {
         self.rest.set(0);
     }
 
-    /// Returns the state of the present answer if the client has acknowledged `taken` bytes.
+    /// Returns the state of the present answer for a client that has acknowledged `taken` bytes.
     fn delivery(&self, taken: u64) -> Delivery {
         Delivery {
             taken,
@@ -272,7 +272,8 @@ async fn watch(
     }
 }
 
-/// A stream that adds the written bytes to its slot, and limits them while the server is careful.
+/// A stream that counts the written bytes in its slot, and limits them while the server is
+/// careful.
 struct Counted<'s, S> {
     stream: &'s mut S,
     slot: &'s Slot,

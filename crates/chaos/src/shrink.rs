@@ -16,7 +16,8 @@ pub struct Shrunk {
 const PARTS: [&str; 4] = ["faults", "interferers", "apps", "nodes"];
 /// Keys that are never removed, because the rest would be a different scenario.
 const KEPT: [&str; 4] = ["duration", "seed", "topology", "oracle"];
-/// Options that determine `oracle.patience`, which would otherwise be too short.
+/// Options that are never removed: `oracle.patience` is computed from their values, and would be
+/// too short for their defaults.
 const KEPT_OPTIONS: [[&str; 2]; 3] = [
     ["tcp", "max_rto"],
     ["tcp", "max_retries"],

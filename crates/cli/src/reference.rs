@@ -82,7 +82,7 @@ fn root() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Returns the section of a command below `program`.
+/// Returns the section about `command`, a subcommand of `program`.
 fn section(command: &Command, heading: &str, program: &str) -> String {
     let mut out = format!("\n{heading} {program} {}\n", command.get_name());
     let about = command.get_long_about().or(command.get_about());

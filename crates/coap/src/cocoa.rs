@@ -8,7 +8,7 @@ use crate::unconfirmed::Unconfirmed;
 
 const SECOND: Duration = Duration::from_secs(1);
 const THREE_SECONDS: Duration = Duration::from_secs(3);
-/// The draft, §4.2.1: "truncated at 32 seconds".
+/// The draft, §4.2.1: the backoff of the timeout is "truncated at 32 seconds".
 const DRAFT_CAP: Duration = Duration::from_secs(32);
 const CONTIKI_CAP: Duration = Duration::from_secs(60);
 

@@ -48,8 +48,9 @@ impl Estimators {
             RtoPolicy::Rfc7252 => self.ack_timeout,
             _ => self.with(now, peer, |estimate| estimate.rto(now, running)),
         };
-        // RFC 7252 §4.2: "a random duration [...] between ACK_TIMEOUT and
-        // (ACK_TIMEOUT * ACK_RANDOM_FACTOR)". The CoCoA draft has the same rule in §4.2.1.
+        // RFC 7252 §4.2: the initial timeout of a message is "a random duration [...] between
+        // ACK_TIMEOUT and (ACK_TIMEOUT * ACK_RANDOM_FACTOR)". The CoCoA draft has the same rule in
+        // §4.2.1.
         let spread = rto.times(self.dither_percent.into()).divided_by(100);
         let dither = rng.below_u64(spread.as_micros().saturating_add(1));
         Timeout {

@@ -31,7 +31,8 @@ pub(crate) struct Seen {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Receipt {
     New,
-    /// RFC 7252 §4.5: "using the same Acknowledgement or Reset message"; empty if there was none.
+    /// A duplicate, with the stored answer. RFC 7252 §4.5: a duplicate is answered "using the same
+    /// Acknowledgement or Reset message". The field is empty if no answer is stored.
     Duplicate(Vec<u8>),
 }
 

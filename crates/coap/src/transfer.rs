@@ -102,8 +102,8 @@ impl Transfer {
                     block.write(&mut packet, CoapOption::Block2);
                 }
             }
-            // RFC 7959 §2.4: "the same options as the initial request and a Block2 Option". §2.7:
-            // Block1 and the request body are left out.
+            // RFC 7959 §2.4: the request for a further block has "the same options as the initial
+            // request and a Block2 Option". §2.7: it has neither Block1 nor the request body.
             Phase::Down { body, .. } => {
                 if let Some(block) = Block::at(body.len(), self.size, 0) {
                     block.write(&mut packet, CoapOption::Block2);
@@ -231,12 +231,14 @@ impl Transfer {
         else {
             return Step::Broken(Breach::Inconsistent);
         };
-        // RFC 7959 §2.4: "MUST compare ETag Options"; §2.3 on Content-Format.
+        // RFC 7959 §2.4: the receiver of the blocks "MUST compare ETag Options". §2.3: it may also
+        // end the transfer if their Content-Formats differ.
         if *known != etag || first.content_format != response.content_format {
             return Step::Broken(Breach::Inconsistent);
         }
         body.extend_from_slice(&response.payload);
-        // RFC 7959 §2.3: "the next request MUST move SZX down".
+        // RFC 7959 §2.3: if the request suggested larger blocks than the response has, "the next
+        // request MUST move SZX down".
         self.size = block.size;
         if block.more {
             return Step::Next;

@@ -17,7 +17,8 @@ const LINK: usize = 16;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkNotice {
     pub name: String,
-    /// Whether the interface exists; often repeated, because the kernel reports other changes too.
+    /// Whether the interface exists. Several notices often have the same value, because the kernel
+    /// reports other changes, too.
     pub exists: bool,
 }
 

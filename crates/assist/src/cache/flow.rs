@@ -199,7 +199,8 @@ impl Flow {
                 self.side_mut(to).on_answer(ack);
             }
             self.side_mut(to).sample(now, ack, params.rtt_weight);
-            // Not while closing: a closed end answers an ACK with a RST (RFC 9293 §3.10.7.1).
+            // The cache repeats no acknowledgment while the connection closes, because a closed end
+            // answers an ACK with a RST (RFC 9293 §3.10.7.1).
             if params.acknowledges_again && it.is_plain() && !self.is_closing {
                 let wait = params.timeout(self.rtt(from, params));
                 self.side_mut(to).again = Some(now + wait);

@@ -50,7 +50,8 @@ impl<M: Kinds> Cache<M> {
             }
         }
         match same {
-            // A retransmission: the segment still waits here, or the cache sends its copy instead.
+            // The packet is a retransmission and is dropped: the same segment still waits here, or
+            // the cache sends its copy of it now.
             Some((_, Stage::Waiting { .. })) => return Turn::Never,
             Some((place, Stage::Passed)) => {
                 if let Some(copied) = self.held.get_mut(place) {

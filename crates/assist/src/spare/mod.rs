@@ -9,9 +9,9 @@
 //!
 //! - The peer sees a window as large as the room reserved for the connection. Its data waits there
 //!   until the node accepts it, in pieces of the node's window.
-//! - A segment of the node without another in transit is forwarded in two halves, because a
-//!   receiver acknowledges every second segment at once (RFC 5681 §4.2). The peer's answer to the
-//!   first half is not forwarded.
+//! - If all earlier data of the node are acknowledged, its next segment is forwarded in two halves,
+//!   because a receiver acknowledges every second segment at once (RFC 5681 §4.2). The peer's
+//!   answer to the first half is not forwarded.
 //!
 //! These rules keep the border router invisible to both ends:
 //!
@@ -372,7 +372,8 @@ impl<M: Kind> Spare<M> {
                 return None;
             }
             if let Some((una, next)) = slot.una.zip(slot.next()) {
-                // Limits SEQ to what the node expects: from `una - 1` (as in a probe) to `next`.
+                // Changes a SEQ outside the range that the node expects to the nearest end of this
+                // range, which is from `una - 1` (as in a probe) to `next`.
                 let before = una - 1;
                 if read.seq > next {
                     packet::set_seq(packet, next);

@@ -34,8 +34,9 @@ impl DelayTime {
         self.ns
     }
 
-    /// Applies lines 2 to 10 to the smoothed throughputs of lines 11 to 14. The cap of lines 5 to 7
-    /// holds in every period, as the paper's text says, and not only after `delaytime` grew.
+    /// Applies lines 2 to 10 of Algorithm 1 to the smoothed throughputs of its lines 11 to 14. The
+    /// cap of lines 5 to 7 holds in every period, as the paper's text says, and not only after
+    /// `delaytime` grew.
     pub(super) fn decide(&mut self, params: &Params, census: &Census) {
         if let Some((least, most)) = census.extremes {
             let limit = least.saturating_mul(params.ratio.into());

@@ -202,7 +202,8 @@ impl Side {
             self.timed = Some((end, now));
         }
         if let Some(at) = self.freed.take() {
-            // No sample after a longer time: the end was idle, or missed the acknowledgment.
+            // A time above the retransmission timeout is not a sample: the end was idle, or missed
+            // the acknowledgment.
             let time = now.since(at);
             if time <= expected.unwrap_or(FIRST_MAX) {
                 self.round.sample(time);

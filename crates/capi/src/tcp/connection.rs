@@ -46,7 +46,8 @@ pub enum Conn {
     },
     /// Open, or closed after it was open.
     Open(Open),
-    /// Ended without a connection in the engine. The field is true until the event is returned.
+    /// Ended, without a connection in the engine. The field is true until C has received the event
+    /// of this end.
     Over(bool),
 }
 

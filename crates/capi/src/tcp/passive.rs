@@ -62,7 +62,7 @@ impl Listening {
         self.at.addr == to.addr
     }
 
-    /// Returns the inputs for answers to connection requests.
+    /// Returns the parameters with which the engine answers connection requests to this listener.
     pub(crate) fn terms<'a>(&self, host: &'a Host) -> Terms<'a> {
         Terms {
             config: &host.config,

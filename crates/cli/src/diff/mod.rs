@@ -188,7 +188,7 @@ fn is_same(a: &Record, b: &Record) -> bool {
     a.at_us == b.at_us && mpdu(a) == mpdu(b)
 }
 
-/// Returns the frame without its check sequence; empty if there is none.
+/// Returns the frame without its check sequence; no bytes if the record contains no frame.
 fn mpdu(record: &Record) -> &[u8] {
     record.frame().map(|frame| frame.mpdu).unwrap_or_default()
 }

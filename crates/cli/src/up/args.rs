@@ -59,7 +59,7 @@ pub struct UpArgs {
     /// Let the nodes reach a service outside the mesh: PORT (at any address), ADDRESS, or
     /// ADDRESS:PORT with an IPv6 address in brackets, each optionally after tcp: or udp:; or the
     /// word any. Without this option the nodes reach only the destinations of the scenario's
-    /// applications, and answer packets from outside. May be repeated
+    /// applications, and may answer packets from outside. May be repeated
     #[arg(long, value_name = "SERVICE")]
     pub expose: Vec<Service>,
 

@@ -65,8 +65,8 @@ struct Open {
     dsn: Option<u8>,
     len: usize,
     asked: bool,
-    /// A frame that overlapped the last attempt although one of the two senders had assessed the
-    /// channel during the other frame, and the sender of that frame.
+    /// A frame, with its sender, that overlapped the last attempt although one of the two senders
+    /// had assessed the channel during the frame of the other.
     over: Option<(Place, Address)>,
     /// Whether the receiver or one of its neighbours was on the air during the last attempt.
     is_disturbed: bool,

@@ -94,7 +94,7 @@ struct Assembly {
 struct Frame {
     last: Place,
     attempts: u32,
-    /// Whether the latest attempts were not acknowledged.
+    /// Whether the latest transfer of the frame, with all its attempts, was not acknowledged.
     is_lost: bool,
     collided: usize,
     /// The last frame with which an attempt collided.
@@ -274,9 +274,10 @@ impl Datagrams {
                 || self.complete.get(&(key.0, key.1)).is_some_and(is_complete))
     }
 
-    /// Handles the beginning of a datagram. Reports the datagrams that its sender has given up:
-    /// those with a lost frame, with the same label or segment, and those that exceed the
-    /// reassembly time. If the same segment was lost on another link, reports that loss, too.
+    /// Handles the beginning of a datagram. Reports each earlier datagram on this link that its
+    /// sender has given up: the datagram has a lost frame, has the same label or segment as the new
+    /// one, or exceeds the reassembly time. If the same segment was lost on another link, reports
+    /// that loss, too.
     fn give_up(
         &mut self,
         transfer: &Transfer,
@@ -419,7 +420,8 @@ impl Assembly {
         self.told(fate)
     }
 
-    /// Ends the datagram when no more frames are expected, and returns it.
+    /// Ends a datagram that is still incomplete at the end of the capture, or when its table entry
+    /// is needed for another one.
     fn left(self) -> Option<Datagram> {
         let fate = if self.frame.is_lost {
             self.frame.given_up()

@@ -101,7 +101,8 @@ pub struct Half {
     pub segments: u64,
     /// Segments with SYN or FIN and without data, including retransmissions.
     pub controls: u64,
-    /// Retransmissions of both kinds of segments; `needless`: those of segments that had arrived.
+    /// Retransmissions of segments with data, SYN or FIN; `needless`: those of segments that had
+    /// arrived.
     pub again: u64,
     pub needless: u64,
     pub busy_us: u64,

@@ -7,7 +7,7 @@ use redpoll_wire::tcp::SeqNum;
 
 use super::datagrams::Datagram;
 
-/// Maximum number of links of segments that are remembered, to follow segments hop by hop.
+/// Maximum number of remembered steps. A step is one link on the path of a segment.
 const STEPS_MAX: usize = 128;
 
 /// The paths of segments, hop by hop.

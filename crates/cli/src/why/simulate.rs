@@ -16,8 +16,8 @@ use crate::dissect::NetworkArgs;
 /// Number of hops of the longest built-in line scenario.
 const HOPS_MAX: u8 = 4;
 const DURATION: &str = "300 s";
-/// Ratio of the loss between neighbours in these scenarios to the loss at the edge of the range.
-/// Loss grows with the square of the distance, and neighbours are at 0.8 of the range.
+/// Ratio of the loss between neighbours in the built-in line scenarios to the loss at the edge of
+/// the range. Loss grows with the square of the distance, and neighbours are at 0.8 of the range.
 const FELT: f64 = 0.8 * 0.8;
 
 /// Smallest segment of a scenario in bytes; `BUFFER_MIN`: smallest buffer in bytes.

@@ -99,7 +99,8 @@ impl Endpoint {
         let id = packet.header.message_id;
         let cargo = self.reliable.find(from, id).map(|pending| pending.cargo);
         let is_ours = match cargo {
-            // RFC 7252 §5.2.2: "silently ignoring any Response Code or payload".
+            // RFC 7252 §5.2.2: any matching Acknowledgement ends the retransmission of a separate
+            // response, "silently ignoring any Response Code or payload" in the Acknowledgement.
             Some(Cargo::Response) => return self.on_ack(now, from, id),
             Some(Cargo::Request(serial)) => self.has_token(serial, packet.get_token()),
             None => false,
@@ -129,7 +130,8 @@ impl Endpoint {
         if confirmable {
             self.answer(from, id, empty(MessageType::Acknowledgement, id));
         }
-        // RFC 7252 §5.2.2: "this also serves as an acknowledgement".
+        // RFC 7252 §5.2.2: if the response arrives before the acknowledgement of the request,
+        // "this also serves as an acknowledgement".
         if let Some(pending) = self.reliable.take_cargo(Cargo::Request(serial)) {
             self.learn(now, &pending);
         }

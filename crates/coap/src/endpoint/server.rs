@@ -274,8 +274,8 @@ impl Endpoint {
             }
             .write(&mut packet, CoapOption::Block1);
         }
-        // RFC 7959 §2.4: "the block size indicated or a smaller size". A peer with an
-        // unverified address gets small blocks, except for a GET with a short answer.
+        // RFC 7959 §2.4: a server must use "the block size indicated or a smaller size". A peer
+        // with an unverified address gets small blocks, except for a GET with a short answer.
         let wanted = asked.block2.map_or(self.config.block, |block| block.size);
         let usual = wanted.min(self.config.block);
         let offset = asked.block2.map_or(0, Block::offset);

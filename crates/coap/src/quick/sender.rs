@@ -148,7 +148,8 @@ impl QuickSender {
             MessageClass::Response(ResponseType::RequestEntityIncomplete)
                 if format == Some(MISSING_BLOCKS.into()) =>
             {
-                // RFC 9177 §7.2: "restricted to those in a MAX_PAYLOADS_SET at a time".
+                // RFC 9177 §7.2: the sending of missing blocks is "restricted to those in a
+                // MAX_PAYLOADS_SET at a time".
                 let most = self.config.max_payloads.max(1).into();
                 let missing = read_missing(&packet.payload, most).unwrap_or_default();
                 let is_sent = |num: &u32| *num < self.next;

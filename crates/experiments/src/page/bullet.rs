@@ -8,7 +8,7 @@ use crate::row::Row;
 
 const WIDTH: f64 = 180.0;
 const HEIGHT: f64 = 34.0;
-/// y coordinate of the dot, and below it half the height of the band, in pixels.
+/// y coordinate of the dot in pixels; `HALF`: half of the band's height in pixels.
 const MIDDLE: f64 = 12.0;
 const HALF: f64 = 8.0;
 

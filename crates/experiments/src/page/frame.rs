@@ -43,7 +43,7 @@ impl Fit {
 pub const FOOT: f64 = 14.0;
 const LEGEND_LINE: f64 = 17.0;
 const LEFT: f64 = 58.0;
-/// y coordinates of the top and, below, the bottom of the plot, in pixels.
+/// y coordinate of the top edge of the plot in pixels; `BOTTOM`: that of its bottom edge.
 pub const TOP: f64 = 28.0;
 pub const BOTTOM: f64 = 232.0;
 /// Width of a letter in pixels. `LEGEND_MARK` is the width of a legend's mark and the space after

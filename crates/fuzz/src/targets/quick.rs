@@ -28,7 +28,8 @@ pub fn run(bytes: &[u8]) {
         if let Some(num) = sender.poll_block(now) {
             let left = BODY as usize - num as usize * 64;
             let message = sender.message(num, &vec![7; left.min(64)]);
-            // The complete block, and a truncated block followed by bytes of the input.
+            // The receiver gets the complete block, and then a truncated block that is followed by
+            // bytes of the input.
             let cut = usize::from(*len).min(message.len());
             receiver.input(now, peer, &message);
             receiver.input(now, peer, &[&message[..cut], datagram].concat());
