@@ -88,7 +88,7 @@ pub struct NodeFigures {
     /// Hops to the root along the paths of least cost at the beginning of the run; `None` without a
     /// path. `rpl.hops` counts the hops along RPL's parents.
     pub hops: Option<usize>,
-    /// Frames that the node's MAC sent, without link acknowledgments.
+    /// Frames that the node's MAC sent; link acknowledgments are not counted.
     pub frames_sent: u64,
     /// Link retries among `frames_sent`.
     pub frame_retries: u64,

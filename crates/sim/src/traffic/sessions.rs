@@ -17,7 +17,7 @@ pub(super) struct Sessions<S> {
     connections: usize,
     listener: Option<ListenerId>,
     open: Vec<S>,
-    /// Completed handshakes without a free slot, at the last check.
+    /// Number of completed handshakes that had found no free slot by the last check.
     turned_away: u32,
     /// End of the period [`WANTED`].
     wanted_until: Option<Instant>,

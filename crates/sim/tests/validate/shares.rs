@@ -35,7 +35,7 @@ fn world(name: &str, set: &[(&str, &str)], seed: u64) -> World {
 /// Numbers of frames by sender, receiver and length.
 type Counts = BTreeMap<(u64, u64, u64), u32>;
 
-/// Counts of the frames on the air, without link acknowledgments and link retries.
+/// Counts of the frames on the air, except link acknowledgments and link retries.
 #[derive(Clone, Default)]
 struct Lengths {
     counts: Rc<RefCell<Counts>>,

@@ -263,8 +263,9 @@ impl<P: Profile> Sockets<'_, P> {
         Ok(())
     }
 
-    /// Closes a descriptor. TCP completes the connection without it. If the socket lingers for 0
-    /// seconds or received data was not read (RFC 9293 §3.6.1), TCP resets the connection instead.
+    /// Closes a descriptor. TCP then sends the queued data and closes the connection by itself. If
+    /// the socket lingers for 0 seconds or received data was not read (RFC 9293 §3.6.1), TCP resets
+    /// the connection instead.
     ///
     /// # Errors
     /// `EBADF`

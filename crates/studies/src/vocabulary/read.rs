@@ -39,7 +39,7 @@ pub fn latency(run: &Run) -> Reading {
     run.flow("get", "/requests/latency_ms/p50")
 }
 
-/// Counts the frames that all nodes sent, without link acknowledgments.
+/// Counts the frames that all nodes sent, except link acknowledgments.
 pub fn frames(run: &Run) -> Reading {
     run.node_sum("", "/frames_sent")
 }

@@ -124,7 +124,7 @@ fn fault(values: &Values<'_>, nodes: &[NodeSpec], name: &str) -> Result<Spec, Sc
     };
     let from = Instant::ZERO + values.duration(&key("from"));
     let until = match values.time(&key("until")) {
-        // A step ends at once.
+        // A clock step happens once, so this fault ends directly after its beginning.
         _ if matches!(rule, Rule::ClockStep { .. }) => from + Duration::from_micros(1),
         Some(time) => Instant::ZERO + time,
         None => Instant::FAR_FUTURE,

@@ -129,7 +129,7 @@ fn host_beside(prefix: &Addr) -> Option<Addr> {
     const DEFAULT: Addr = Addr([
         0xfd, 0x72, 0x65, 0x64, 0x70, 0x6f, 0x6c, 0x6c, 0, 0, 0, 0, 0, 0, 0, 0,
     ]);
-    // The first of the 16 bits that distinguish the subnets of a site.
+    // The first bit of the subnet ID: 16 bits of the prefix distinguish the subnets of a site.
     const OTHER_SUBNET: u8 = 0x80;
     let mut host = *prefix;
     host.0[6] ^= OTHER_SUBNET;

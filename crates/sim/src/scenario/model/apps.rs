@@ -9,8 +9,8 @@ pub struct AppSpec {
     pub name: String,
     /// Earliest start, after the beginning of the run.
     pub start: Duration,
-    /// Length of the span after the earliest start from which the start is drawn with uniform
-    /// distribution.
+    /// Length of the period that begins at the earliest start; the start is drawn from this period
+    /// with uniform distribution.
     pub start_spread: Duration,
     /// Commands under which the application runs.
     pub when: When,

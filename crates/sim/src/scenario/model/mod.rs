@@ -41,7 +41,7 @@ pub use transport::{
 pub struct Scenario {
     /// Short name, as in results; the file's stem unless `name` is set.
     pub name: String,
-    /// Overrides of the file, the last value of each key, without the seed and secrets.
+    /// Overrides of keys of the file, without the seed and secrets: the last value for each key.
     pub set: BTreeMap<String, String>,
     /// Virtual time to simulate; `redpoll up` ignores it.
     pub duration: Duration,
