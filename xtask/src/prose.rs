@@ -19,7 +19,7 @@ use crate::source;
 use crate::workspace::Workspace;
 
 const RATCHET: &str = "xtask/prose.toml";
-const HEAD: &str = "# Blocks with an unclear turn of phrase that each place may have; `cargo xtask prose --accept` lowers them.\n";
+const HEAD: &str = "# Limits of each place: number of blocks with an unclear turn of phrase. `cargo xtask prose --accept` lowers the limits.\n";
 const PLACES: [&str; 3] = [DOCUMENTS, INTERFACE, COMMENTS];
 
 type Counts = BTreeMap<String, usize>;

@@ -105,7 +105,10 @@ impl Model for CursorModel {
                     written[at..at + 2].copy_from_slice(&[0xab, 0xcd]);
                 }
                 if (self.patch)(&mut out, at, 0xabcd) != is_inside {
-                    return Err(format!("patch at {at} of {}", written.len()));
+                    return Err(format!(
+                        "patch at byte {at} of {} written bytes did not return {is_inside}",
+                        written.len()
+                    ));
                 }
                 true
             }

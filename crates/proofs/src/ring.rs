@@ -92,7 +92,7 @@ impl Model for RingModel {
         let World { ring, queued, free } = world;
         if (ring.len(), ring.room()) != (queued.len(), free.len()) {
             return Err(format!(
-                "length {} bytes, room {} bytes",
+                "the ring reports a wrong length of {} bytes, or a wrong room of {} bytes",
                 ring.len(),
                 ring.room()
             ));

@@ -187,7 +187,7 @@ impl World {
         let sums = [board.in_flight(), board.arrived(), board.lost()];
         if sums != [Fate::InFlight, Fate::Arrived, Fate::Lost].map(count) {
             return Err(format!(
-                "bytes in flight, arrived and lost: {sums:?} for {shown:?}"
+                "the sums of bytes in flight, arrived and lost are {sums:?}, the bytes {shown:?}"
             ));
         }
         self.recorded.resize(shown.len(), false);
