@@ -41,7 +41,8 @@ pub(super) type Begin = Box<dyn Fn(&Settings) -> io::Result<(NfQueue, Taim<Heap,
 pub(super) struct Reload {
     pub(super) options: Options,
     pub(super) file: ConfigFile,
-    /// Whether SIGHUP ends the program instead, because it means that the terminal is closed.
+    /// Whether SIGHUP ends the program and does not reload the settings, because it means that the
+    /// terminal is closed.
     pub(super) ends_on_hangup: bool,
 }
 

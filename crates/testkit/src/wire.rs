@@ -9,7 +9,7 @@ use redpoll_base::{Duration, Instant, Rng};
 pub struct Badness {
     pub loss: u32,
     pub duplication: u32,
-    /// Packets that are held back long enough for others to overtake them.
+    /// Percentage of packets that are held back long enough for others to overtake them.
     pub reordering: u32,
 }
 

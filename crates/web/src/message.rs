@@ -299,8 +299,8 @@ pub struct FromPage {
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ask {
-    /// Decodes the layers of a frame, given in hexadecimal. If the frame is a later fragment, the
-    /// first fragment of its datagram precedes it.
+    /// Decodes the layers of the last frame of the list. Frames are in hexadecimal. If this frame
+    /// is a later fragment, the first fragment of its datagram precedes it in the list.
     Layers(Vec<String>),
     Clock(ClockAsk),
     Mesh(Command),

@@ -96,8 +96,8 @@ async fn send(line: &mut Line, input: &mut [u8], output: &mut [u8]) -> Result<()
     tls.close().await.map(|_| ()).map_err(|(_, error)| error)
 }
 
-/// Runs the connection to its end. Returns the bytes of its future, those of the stack below, and
-/// whether the peer answered.
+/// Runs the connection to its end. Returns the bytes of its future, the bytes of call stack that
+/// its calls used, and whether the peer answered.
 fn run(line: &mut Line) -> (usize, u32, bool) {
     let (mut input, mut output) = ([0; INPUT], [0; OUTPUT]);
     let future = send(line, &mut input, &mut output);

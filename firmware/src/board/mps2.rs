@@ -23,7 +23,7 @@ impl Board for Mps2 {
     const INTERRUPT: u8 = 0;
 
     fn start() {
-        // The smallest divider of this clock.
+        // The smallest divider that the UART accepts.
         store(DIVIDER, 16);
         store(CONTROL, RUN);
     }

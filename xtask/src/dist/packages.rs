@@ -29,8 +29,8 @@ fn describe(release: &Release<'_>) -> Outcome {
         if program.name == "redpoll-taim" {
             create(&folder.join("man-taim"))?;
             let mut cargo = release.workspace.cargo();
-            // Without a package, cargo selects the features of dependencies as for the tests, so
-            // that these dependencies are built once.
+            // The command names no package. Cargo therefore selects the features of dependencies as
+            // for the tests, so that these dependencies are built once.
             cargo.args(["run", "--quiet", "--example", "describe"]);
             workspace::run(cargo.arg(&folder))?;
         } else {

@@ -90,7 +90,8 @@ pub enum Bound {
         side: Side,
     },
     /// With the held-out seeds, this neighbour has a better mean and violates no limit in the mean.
-    /// The search could not distinguish the points, or its margin excluded this one.
+    /// The search could not distinguish the two points, or excluded this neighbour, because an end
+    /// of the 95 % interval of a figure violated the figure's limit.
     Alike { neighbour: usize },
 }
 

@@ -61,7 +61,8 @@ impl Frto {
             Frto::Second if !ack.is_advance && !ack.is_duplicate => Frto::Second,
             _ => Frto::Off,
         };
-        // Step 3b: spurious if the ACK covers data from before the timeout for the first time.
+        // Step 3b: the timeout was spurious if this ACK is the first to cover some data that were
+        // sent before the timeout.
         was == Frto::Second && *self == Frto::Off && ack.is_news && !(ack.has_sack && ack.is_beyond)
     }
 }

@@ -2,7 +2,7 @@
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AckPolicy {
-    /// Segments in order since the last acknowledgment; [`DUE`] if one must be sent now.
+    /// Segments in order since the last acknowledgment; [`DUE`] if an ACK must be sent now.
     unacked: u8,
     /// Duplicate ACKs owed: one for each segment beyond a gap.
     duplicates: u8,

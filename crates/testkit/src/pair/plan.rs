@@ -4,22 +4,22 @@ use redpoll_base::Duration;
 
 /// The effect of a link on segments, in one direction.
 ///
-/// Probabilities are per thousand. The link serves one segment at a time, as
-/// a radio does, and reads its payload in two halves while it does so.
+/// The link serves one segment at a time, as a radio does, and meanwhile reads the segment's
+/// payload in two halves.
 #[derive(Clone, Debug)]
 pub struct Link {
     /// Time from the end of a segment's service to its arrival.
     pub latency: Duration,
     /// Time to serve one byte. The service time of a segment is that of all its bytes.
     pub per_byte: Duration,
-    /// Segments that vanish although the link reported them sent.
+    /// Segments per thousand that vanish although the link reported them sent.
     pub loss: u32,
-    /// Segments that arrive twice.
+    /// Segments per thousand that arrive twice.
     pub duplicate: u32,
-    /// Segments that are held up by up to `reorder_by`.
+    /// Segments per thousand that are held up by up to `reorder_by`.
     pub reorder: u32,
     pub reorder_by: Duration,
-    /// Segments that the link gives up, and reports as lost.
+    /// Segments per thousand that the link gives up, and reports as lost.
     pub give_up: u32,
     /// Numbers of the segments that are lost in any case, counted from 0 in this direction.
     pub lose: Vec<u32>,
