@@ -10,7 +10,7 @@ use redpoll_linux::privilege::sandbox::Sandbox;
 use redpoll_sim::external::{Arrival, Line};
 use redpoll_sim::{Scenario, World};
 
-/// Opens the lines of a scenario.
+/// Opens the lines of a scenario: the sockets to its nodes that run outside the simulator.
 pub(crate) struct Sockets {
     folder: PathBuf,
     watch: LineWatch,

@@ -178,7 +178,7 @@ impl Transfer {
             self.size = self.size.min(block.size);
         }
         if taken >= body_len {
-            // 2.31 answers all blocks but the last.
+            // The code 2.31 (Continue) answers all blocks except the last.
             let is_final = response.status != ResponseType::Continue;
             return (!is_final).then_some(Step::Broken(Breach::Inconsistent));
         }

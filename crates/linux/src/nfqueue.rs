@@ -271,7 +271,7 @@ impl NfQueue {
                     error => Err(Errno::from_raw(-error)),
                 };
             }
-            // The first packets arrive before the answer.
+            // Packets of the queue may arrive before the kernel's answer.
             if let Some((id, _)) = packet_of(&self.buffer[..len]) {
                 self.verdict(VERDICT, id);
             }

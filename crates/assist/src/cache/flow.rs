@@ -308,7 +308,7 @@ impl Side {
                 self.end = Some(end);
             }
         } else if it.len > 0 {
-            // Karn's algorithm (RFC 6298 §3).
+            // Karn's algorithm (RFC 6298 §3): a retransmission gives no round-trip sample.
             self.timed = None;
         }
     }

@@ -19,7 +19,7 @@ impl MessageSlot {
 
 #[derive(Clone, Copy, Debug)]
 struct Message {
-    /// The place of the seed's entry.
+    /// Index of the entry of the message's seed in the Seed Set.
     entry: usize,
     sequence: u8,
     len: usize,

@@ -23,7 +23,7 @@ impl Draft {
         }
     }
 
-    /// Draws a node or the host.
+    /// Chooses a node or the host at random, and returns its name.
     fn place(&self, draw: &mut Draw) -> String {
         if draw.one_in(5) {
             HOST.to_owned()

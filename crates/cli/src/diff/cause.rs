@@ -220,7 +220,7 @@ fn first(a: &mut Recording, b: &mut Recording, until_us: u64) -> Option<String> 
     }
 }
 
-/// Compares the outcomes of earlier frames.
+/// Returns the first difference between the outcomes of frames that began before `until_us`.
 fn of_fates(names: &Recording, one: &Value, other: &Value, until_us: u64) -> Option<String> {
     let (of_a, of_b) = (rows(one, "fates"), rows(other, "fates"));
     let find = |all: &'_ [Value], fate: &Value| -> Option<Value> {

@@ -32,7 +32,7 @@ pub(super) struct Finding {
     at_us: [Option<u64>; 2],
     what: String,
     elsewhere: Vec<String>,
-    /// An earlier difference, if recordings show one.
+    /// A difference before the first different frame, if the recordings show one.
     cause: Option<String>,
 }
 

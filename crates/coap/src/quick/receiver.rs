@@ -102,7 +102,7 @@ impl QuickReceiver {
     /// Handles a received datagram; arbitrary bytes are safe. Returns its block if that is new.
     pub fn input(&mut self, now: Instant, from: Peer, datagram: &[u8]) -> Option<Taken> {
         let (mut packet, _) = decode(datagram).ok().filter(|it| it.1 == Class::Request)?;
-        // §4.1: a non-confirmable message with an option that is not understood is ignored.
+        // RFC 9177 §4.1: a non-confirmable message with an option that is not understood is ignored.
         check(&mut packet).ok()?;
         let block = block(&packet)?;
         let incoming = Incoming::read(&packet, false)?;
@@ -131,8 +131,8 @@ impl QuickReceiver {
             return None;
         }
         let is_same = |body: &Body| (body.from, &body.tag, body.bytes) == (from, &tag, bytes);
-        // §4.3: bodies with different Request-Tags are all continued, "as it has no way of
-        // determining which is the latest".
+        // RFC 9177 §4.3: the server continues all bodies with different Request-Tags, "as it has no
+        // way of determining which is the latest".
         let known = self.bodies.iter().position(is_same);
         let mut body = match known {
             Some(index) => self.bodies.remove(index),
@@ -172,7 +172,7 @@ impl QuickReceiver {
         })
     }
 
-    /// Answers a block. §4.3: a repeated block is answered like a new one.
+    /// Answers a block. RFC 9177 §4.3: a repeated block is answered like a new one.
     fn answer(&mut self, body: &mut Body, num: u32, is_new: bool) {
         let (from, token) = (body.from, body.token.clone());
         if body.missing == 0 {
@@ -180,8 +180,8 @@ impl QuickReceiver {
         }
         let set_end = self.config.set_end(num);
         let begins_set = set_end > body.latest;
-        // §7.2: "On receipt of a payload from the next MAX_PAYLOADS_SET, the server SHOULD send a
-        // 4.08"; this server sends it once per set.
+        // RFC 9177 §7.2: "On receipt of a payload from the next MAX_PAYLOADS_SET, the server SHOULD
+        // send a 4.08"; this server sends it once per set.
         if begins_set {
             let before = core::mem::replace(&mut body.latest, set_end);
             if body.missing_below(before).next().is_some() {
@@ -230,8 +230,8 @@ impl QuickReceiver {
         self.bodies.iter().filter_map(|body| self.due(body)).min()
     }
 
-    /// Returns the time at which the missing blocks of a body are to be requested. §7.2:
-    /// NON_RECEIVE_TIMEOUT * 2^(Re-Request-Count - 1).
+    /// Returns the time at which the missing blocks of a body are to be requested. RFC 9177 §7.2:
+    /// the wait is NON_RECEIVE_TIMEOUT * 2^(Re-Request-Count - 1).
     fn due(&self, body: &Body) -> Option<Instant> {
         let wait = self.config.non_receive_timeout();
         let wait = wait.times(1 << body.asked.min(10));

@@ -112,7 +112,7 @@ impl QuickSender {
         packet.header.set_type(MessageType::NonConfirmable);
         packet.header.message_id = self.next_id;
         self.next_id = self.next_id.wrapping_add(1);
-        // §6: each message is a separate request.
+        // RFC 9177 §6: each message is a separate request.
         let mut token = self.tag.to_be_bytes().to_vec();
         token.extend((self.rng.next_u32() as u16).to_be_bytes());
         packet.set_token(token);

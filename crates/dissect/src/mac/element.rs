@@ -206,7 +206,7 @@ fn correction(word: u16) -> i16 {
     (word << 4).cast_signed() >> 4
 }
 
-/// An element within an MLME element (§7.4.4).
+/// An element within an MLME element (IEEE 802.15.4-2015 §7.4.4).
 struct Nested<'a> {
     id: u8,
     is_long: bool,

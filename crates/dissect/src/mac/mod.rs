@@ -23,7 +23,7 @@ pub enum Kind {
     Other(u8),
 }
 
-/// The auxiliary security header (§9.4).
+/// The auxiliary security header (IEEE 802.15.4-2015 §9.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Auxiliary<'a> {
     pub control: u8,
@@ -58,7 +58,7 @@ impl Auxiliary<'_> {
         }
     }
 
-    /// Returns the level's name (§9.4.2.2, table 9-6).
+    /// Returns the name of the security level (IEEE 802.15.4-2015 §9.4.2.2, table 9-6).
     pub fn name(&self) -> &'static str {
         match self.level() {
             0 => "NONE",
@@ -84,7 +84,8 @@ pub struct Mac<'a> {
     /// Frame Pending: whether the sender has more frames for the receiver.
     pub frame_pending: bool,
     pub ack_request: bool,
-    /// PAN ID Compression; its effect in frame version 2 depends on addressing modes (§7.2.2.6).
+    /// PAN ID Compression; its effect in frame version 2 depends on the addressing modes (IEEE
+    /// 802.15.4-2015 §7.2.2.6).
     pub pan_compression: bool,
     /// Sequence number; absent if the sender suppresses it.
     pub dsn: Option<u8>,
@@ -114,7 +115,7 @@ mod bits {
     pub const ELEMENTS: u16 = 1 << 9;
 }
 
-/// Bits of the frame control field of multipurpose frames (§7.3.5).
+/// Bits of the frame control field of multipurpose frames (IEEE 802.15.4-2015 §7.3.5).
 mod multipurpose {
     pub const LONG: u16 = 1 << 3;
     pub const PAN: u16 = 1 << 8;
@@ -258,7 +259,8 @@ impl<'a> Mac<'a> {
         }
     }
 
-    /// Returns whether this is a multipurpose frame whose frame control field is one byte (§7.3.5).
+    /// Returns whether this is a multipurpose frame whose frame control field is one byte (IEEE
+    /// 802.15.4-2015 §7.3.5).
     fn is_short_multipurpose(&self) -> bool {
         self.kind == Kind::Multipurpose && self.control & multipurpose::LONG == 0
     }
@@ -346,7 +348,8 @@ fn address(mode: u16, input: &mut Bytes<'_>) -> Result<Address, &'static str> {
     }
 }
 
-/// Returns whether the destination and source PAN IDs are present (§7.2.2.6, table 7-2).
+/// Returns whether the destination and source PAN IDs are present (IEEE 802.15.4-2015 §7.2.2.6,
+/// table 7-2).
 fn pans(version: u8, compression: bool, dst: u16, src: u16) -> Result<(bool, bool), &'static str> {
     const ABSENT: u16 = 0b00;
     const EXTENDED: u16 = 0b11;

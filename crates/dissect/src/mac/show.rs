@@ -129,7 +129,7 @@ impl Mac<'_> {
         }
     }
 
-    /// Adds the MAC command (§7.5).
+    /// Adds the MAC command (IEEE 802.15.4-2015 §7.5).
     fn add_command(&self, layer: &mut Layer) {
         let mut input = Bytes(self.payload);
         let Some(command) = input.u8() else {
@@ -178,7 +178,7 @@ impl Mac<'_> {
     }
 }
 
-/// Adds the fields of a beacon before version 2 (§7.3.1).
+/// Adds the fields of a beacon whose frame version is 0 or 1 (IEEE 802.15.4-2015 §7.3.1).
 fn add_beacon(layer: &mut Layer, payload: &[u8]) -> Option<()> {
     let mut input = Bytes(payload);
     let superframe = input.u16_le()?;

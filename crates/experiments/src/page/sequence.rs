@@ -113,7 +113,7 @@ impl Sequence {
         }
     }
 
-    /// Draws the acknowledged number as steps.
+    /// Draws the acknowledged sequence number over time as steps.
     fn acknowledged(&self, svg: &mut String, x: &Axis, y: &Axis) {
         let mut path = String::new();
         let shown = self
