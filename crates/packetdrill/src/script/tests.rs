@@ -67,7 +67,7 @@ fn every_difference_is_found() {
         11,
         "an option differs: expected TS val 1 ecr *",
     );
-    spoiled("+.3~+1.5", "+.3~+.35", 11, "nothing is sent");
+    spoiled("+.3~+1.5", "+.3~+.35", 11, "no packet was sent until");
     spoiled("= 100", "= 99", 9, "write returned 100; expected: 99");
     spoiled("= 4\n", "= -1 EAGAIN\n", 8, "accept returned");
     spoiled(
