@@ -138,9 +138,8 @@ pub(crate) fn begin(writer: &mut Writer<'_>, number: u16, wakes_at: Option<Insta
     writer.put(&us.to_le_bytes());
 }
 
-/// Adds an operation, and `frame` if the operation loads one. Returns `true`: the protocol has a
-/// code for every operation of a device, which never has [`RadioWork::Cycled`].
-pub(crate) fn add(writer: &mut Writer<'_>, work: RadioWork, frame: &[u8]) -> bool {
+/// Adds an operation, and `frame` if the operation loads one.
+pub(crate) fn add(writer: &mut Writer<'_>, work: RadioWork, frame: &[u8]) {
     match work {
         RadioWork::Load => {
             writer.byte(work::LOAD);
@@ -158,5 +157,4 @@ pub(crate) fn add(writer: &mut Writer<'_>, work: RadioWork, frame: &[u8]) -> boo
             writer.byte(pending.into());
         }
     }
-    true
 }

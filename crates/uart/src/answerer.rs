@@ -123,14 +123,12 @@ impl Answerer {
     pub fn add(&mut self, work: RadioWork, frame: &[u8]) -> bool {
         let len = self.answer.len.max(WORKS_AT);
         let mut writer = Writer::new(self.answer.bytes.get_mut(len..).unwrap_or_default());
-        let added = add(&mut writer, work, frame);
-        match writer.finish() {
-            Some(more) if added => {
-                self.answer.len = len.saturating_add(more);
-                true
-            }
-            _ => false,
-        }
+        add(&mut writer, work, frame);
+        let Some(more) = writer.finish() else {
+            return false;
+        };
+        self.answer.len = len.saturating_add(more);
+        true
     }
 
     /// Answers the pending request, if any, with the [added](Self::add) operations and with

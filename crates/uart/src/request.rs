@@ -98,7 +98,7 @@ impl<'a> Request<'a> {
                 writer.byte(info.ack_sent_pending.into());
                 writer.put(frame);
             }
-            RequestEvent::Done(result) => writer.byte(code_of(result)?),
+            RequestEvent::Done(result) => writer.byte(code_of(result)),
         }
         writer.finish()
     }
@@ -181,10 +181,8 @@ impl Begin {
     }
 }
 
-/// Returns the code of a result. Every result of a device has one; a device never has
-/// `RadioResult::Cycled`.
-fn code_of(result: RadioResult) -> Option<u8> {
-    Some(match result {
+fn code_of(result: RadioResult) -> u8 {
+    match result {
         RadioResult::Loaded => 0,
         RadioResult::ChannelBusy => 1,
         RadioResult::Sent => 2,
@@ -195,7 +193,7 @@ fn code_of(result: RadioResult) -> Option<u8> {
             frame_pending: true,
         } => 4,
         RadioResult::NoAck => 5,
-    })
+    }
 }
 
 fn result_of(code: u8) -> Option<RadioResult> {
