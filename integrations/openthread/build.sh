@@ -7,8 +7,10 @@ here=$(cd "$(dirname "$0")" && pwd)
 source=$1 build=$2
 crates=$here/../../crates
 
-# A configuration that was interrupted has a cache but no build files.
-if [ ! -f "$build/build.ninja" ] && [ ! -f "$build/Makefile" ]; then
+# The mark is missing if the configuration was interrupted. It is older than this script if another
+# version of the script wrote it.
+mark=$build/configured
+if [ ! -f "$mark" ] || [ "$here/build.sh" -nt "$mark" ]; then
     generator=
     command -v ninja >/dev/null && generator="-G Ninja"
     # shellcheck disable=SC2086
@@ -16,6 +18,7 @@ if [ ! -f "$build/build.ninja" ] && [ ! -f "$build/Makefile" ]; then
         -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DOT_PLATFORM=external -DOT_FTD=ON -DOT_MTD=OFF \
         -DOT_RCP=OFF -DOT_APP_CLI=OFF -DOT_APP_NCP=OFF -DOT_APP_RCP=OFF -DOT_TCP=ON -DOT_PING_SENDER=ON \
         -DOT_COMPILE_WARNING_AS_ERROR=OFF -DOT_PROJECT_CONFIG="$here/config.h" >/dev/null
+    touch "$mark"
 fi
 cmake --build "$build" --parallel 2 --target openthread-cli-ftd openthread-ftd tcplp-ftd \
     mbedtls mbedx509 mbedcrypto openthread-platform >/dev/null
