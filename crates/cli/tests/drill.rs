@@ -34,7 +34,7 @@ fn rows_come_as_a_table_and_as_json() {
     let output = drill(&few);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output));
     assert!(
-        text(&output).contains("In 2 of 2 rows the flow keeps at least 80 %"),
+        text(&output).contains("In 2 of 2 rows, keeps and new are at least 80 %"),
         "{}",
         text(&output)
     );

@@ -205,7 +205,7 @@ fn a_killed_search_continues_to_the_same_result() {
         .spawn()
         .unwrap();
     let path = folder.0.join("goal.sqlite");
-    let patience = Instant::now() + Duration::from_secs(60);
+    let patience = Instant::now() + Duration::from_secs(120);
     while count(&path).unwrap_or(0) < 3 && Instant::now() < patience {
         std::thread::sleep(Duration::from_millis(2));
     }
@@ -226,7 +226,7 @@ fn control_c_keeps_the_finished_runs() {
     let folder = folder("tune-stopped");
     folder.write(
         "goal.toml",
-        &GOAL.replace("[free]", "[set]\nduration = \"20 h\"\n[free]"),
+        &GOAL.replace("[free]", "[set]\nduration = \"4 h\"\n[free]"),
     );
     let child = Command::new(PROGRAM)
         .args(["tune", "goal.toml", "--jobs", "1"])

@@ -95,7 +95,7 @@ fn settings_that_need_short_addresses_are_refused() {
     };
     let error = with(&[]).unwrap_err().to_string();
     assert!(
-        error.contains("got short, but node-2 is a module"),
+        error.contains("mac.addresses: got short, but node-2 runs firmware for Cooja, which uses extended addresses"),
         "{error}"
     );
     let error = with(&[("mac.addresses", "extended")])
