@@ -114,8 +114,8 @@ fn with_options(packet: &[u8], options: &[u8]) -> Vec<u8> {
     whole
 }
 
-/// Returns a packet to `last` with a source route of two addresses (RFC 6554), of which any number
-/// is left.
+/// Returns a packet to `last` with a source route of two addresses (RFC 6554). A random number of
+/// them, from 0 to 2, is left.
 fn with_route(rng: &mut Rng, src: [u8; 16], last: [u8; 16], next: u8, body: &[u8]) -> Vec<u8> {
     let mut stop = last;
     stop[14..].copy_from_slice(&[0x11, rng.byte()]);

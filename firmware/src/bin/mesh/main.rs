@@ -1,7 +1,7 @@
 //! Three nodes in memory: a sleepy leaf that sends to a root through a router, by TCP and then by
 //! CoAP. Measures the instructions of each of their steps. Runs on QEMU, see [`image::stopwatch`].
 //!
-//! The radios accept each frame at once; the time advances by a few milliseconds per frame. Of
+//! The radios accept each frame at once; the time advances by a few milliseconds per frame. In
 //! sixteen attempts, one finds the channel busy, and another one loses its acknowledgment. The
 //! simulator counts the same steps, and multiplies their numbers by these measurements.
 #![no_std]

@@ -24,7 +24,7 @@ const TITLE: &str = "frame counter";
 #[derive(Debug, thiserror::Error)]
 pub enum CounterFileError {
     #[error(
-        "another process uses it, and two processes that use the same counter expose the data that they encrypt; allowed: one process and one file for each key"
+        "another process uses it, and two processes that use the same counter expose the data that they encrypt; allowed: one process and one file for each security key"
     )]
     InUse,
     /// The content is neither records nor a single number.
