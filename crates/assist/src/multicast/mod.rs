@@ -15,8 +15,8 @@
 //! - A seed has a random identifier of 16 bits (S = 1), which a restart changes. With its address
 //!   as the identifier, forwarders would mistake its messages for old ones until their entries
 //!   expire after [`Params::seed_lifetime`]. The option's header has eight bytes either way.
-//! - There are no control messages (RFC 7731 §5.4: `CONTROL_MESSAGE_TIMER_EXPIRATIONS` is 0). A node
-//!   that was off or out of range while a message was forwarded therefore never gets it.
+//! - There are no control messages (RFC 7731 §5.4: `CONTROL_MESSAGE_TIMER_EXPIRATIONS` is 0). A
+//!   node that was off or out of range while a message was forwarded therefore never gets it.
 //! - A forwarder that has no room for a message drops the message without recording its number, so
 //!   it can accept the message when a neighbour transmits it later.
 //! - While the table of seeds is full, messages of other seeds are dropped. If their entries

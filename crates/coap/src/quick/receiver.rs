@@ -102,7 +102,8 @@ impl QuickReceiver {
     /// Handles a received datagram; arbitrary bytes are safe. Returns its block if that is new.
     pub fn input(&mut self, now: Instant, from: Peer, datagram: &[u8]) -> Option<Taken> {
         let (mut packet, _) = decode(datagram).ok().filter(|it| it.1 == Class::Request)?;
-        // RFC 9177 §4.1: a non-confirmable message with an option that is not understood is ignored.
+        // RFC 9177 §4.1: a non-confirmable message is ignored if one of its options is not
+        // understood.
         check(&mut packet).ok()?;
         let block = block(&packet)?;
         let incoming = Incoming::read(&packet, false)?;
