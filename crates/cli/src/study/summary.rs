@@ -15,7 +15,12 @@ pub fn render(study: &Study, told: &[(&Figure, Vec<Row>)], seeds: u64) -> String
             continue;
         }
         let held = of_kind.iter().filter(|row| row.ok == Some(true)).count();
-        let _ = writeln!(text, "\n{}: {held} of {} hold", kind.word(), of_kind.len());
+        let _ = writeln!(
+            text,
+            "\n{}: {held} of {} rows hold",
+            kind.word(),
+            of_kind.len()
+        );
         for row in of_kind.iter().filter(|row| row.ok == Some(false)) {
             let rows = told.iter().find(|(figure, _)| figure.name() == row.figure);
             miss(&mut text, row, rows.map_or(&[], |(_, rows)| rows));
