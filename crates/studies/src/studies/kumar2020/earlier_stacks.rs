@@ -14,8 +14,8 @@ struct Rival {
     multihop: f64,
 }
 
-/// Payload of a segment that fits into one frame, which has room for 72 bytes. The send buffer holds
-/// one segment and has at least 64 bytes, so the payload cannot be shorter.
+/// Payload of a segment that fits into one frame, which has room for 72 bytes. The send buffer
+/// holds one segment and has at least 64 bytes, so the payload cannot be shorter.
 const ONE_FRAME_MSS: &str = "64 B";
 
 const RIVALS: [Rival; 4] = [
