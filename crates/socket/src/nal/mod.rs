@@ -9,7 +9,7 @@
 //! Your own driver passes arrived input to the node in [`Net::with`] and takes its output. It then
 //! waits for the first of [`Net::work`], further input, and [`Net::poll_at`].
 //!
-//! An echo service over any of them:
+//! An echo service, which works with each of these drivers:
 //!
 //! ```
 //! use embedded_io_async::{Read, Write};

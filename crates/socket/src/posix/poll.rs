@@ -35,7 +35,8 @@ pub struct Poll {
     pub fd: i32,
     /// Requested [`events`].
     pub events: i16,
-    /// Present events. Errors are always reported.
+    /// The [`events`] that are present now: requested ones, and also without request POLLERR,
+    /// POLLHUP and POLLNVAL.
     pub revents: i16,
 }
 

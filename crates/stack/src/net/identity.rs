@@ -7,9 +7,9 @@ use redpoll_wire::ipv6::{Ipv6Header, addr};
 /// The addresses of a node, its hop limit, and whether it forwards.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Identity {
-    /// The link-layer address in its frames.
+    /// The link-layer address in the node's frames.
     pub(crate) link: Address,
-    /// The EUI-64 in its registrations.
+    /// The EUI-64 in the node's registrations.
     pub(crate) eui64: [u8; 8],
     pub(crate) link_local: Addr,
     /// The global address; unspecified until the node has one.

@@ -15,7 +15,7 @@ use crate::counters::DropReason;
 /// The offset of a packet's data during reassembly: behind the IPv6 and fragment headers.
 pub(crate) const DATA: usize = Ipv6Header::LEN + FRAGMENT_HEADER;
 pub(crate) const FRAGMENT_HEADER: usize = 8;
-/// The unit of offsets in octets.
+/// Octets in one unit of a fragment offset.
 const UNIT: usize = 8;
 /// Units of the longest packet: 1,536 octets behind the header, where RFC 8200 §5 asks for 1,460.
 const UNITS: usize = 192;

@@ -73,7 +73,8 @@ impl<P: Profile> Node<P> {
         let inner = Packet { header, ..*packet };
         self.net.admit_to_group(&inner)?;
         self.counters.delivered = self.counters.delivered.wrapping_add(1);
-        // Packets to groups cause no errors, because many nodes would send them at the same time.
+        // Packets to groups cause no ICMPv6 errors, because many nodes would send such an error at
+        // the same time.
         let delivered = self.deliver(now, &inner);
         delivered.map_err(|Refusal(reason, _)| reason.into())
     }

@@ -45,7 +45,8 @@ pub(super) fn cache(
     }))
 }
 
-/// Returns the parameters of the chosen rules, with the keys that replace some of them.
+/// Returns the parameters of the chosen rules. Keys of the scenario replace some of these
+/// parameters.
 fn params(values: &Values<'_>) -> Result<Params, ScenarioError> {
     let rules = values.text("cache.rules");
     let of_rules = match rules.as_str() {

@@ -79,7 +79,7 @@ pub enum AppKind {
         queue: u16,
         /// MQTT keep alive; zero disables it.
         keep_alive: Duration,
-        /// Pause before a new connection.
+        /// Pause after a lost connection or a failed attempt, before the next attempt.
         reconnect: Duration,
     },
     /// Offers an image to leaves that request it.

@@ -33,7 +33,7 @@ pub struct TcpParams {
     pub delayed_ack: Duration,
     /// Full segments after which an acknowledgment is sent at the latest.
     pub ack_every: u8,
-    /// RTO before the first sample (RFC 6298 §2.1).
+    /// RTO before the first RTT sample (RFC 6298 §2.1).
     pub initial_rto: Duration,
     /// Lower bound of the RTO (RFC 6298 §2.4).
     pub min_rto: Duration,

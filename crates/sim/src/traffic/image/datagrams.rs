@@ -17,7 +17,7 @@ const WAITING: usize = 64;
 pub(super) struct Datagrams {
     pub(super) socket: Option<UdpId>,
     waiting: VecDeque<(Endpoint, Vec<u8>)>,
-    /// Time before which no room is expected.
+    /// Time of the next attempt after the node had no room for a datagram.
     blocked: Option<Instant>,
     lost: u64,
 }

@@ -22,7 +22,7 @@ const UNIT_BACKOFF_US: u64 = 320;
 
 pub(in crate::world) struct Attacker {
     waiting: VecDeque<Vec<u8>>,
-    /// Busy assessments of the frame in the radio.
+    /// Number of assessments that found the channel busy, for the frame in the radio.
     assessments: u8,
     is_busy: bool,
     /// Whether the next wake-up assesses the channel again.

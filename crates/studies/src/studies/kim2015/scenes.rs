@@ -149,7 +149,7 @@ const PATH_LOSS: [(&str, &str); 2] = [
     ("medium.path_loss_exponent", "3.2"),
 ];
 
-/// Number of nodes without the border router.
+/// Number of nodes, not counting the border router.
 pub const NODES: usize = 30;
 
 /// Positions of the nodes and of the border router, in metres.

@@ -5,7 +5,7 @@ use super::read::{CHARGE, TIME, TWICE, WHOLE, charge, time, twice, whole};
 use super::scenes::{self, By, Fault, lossy, rpl};
 use redpoll_experiments::{At, Case, Figure, Handle, Metric, VERDICT, X};
 
-/// Difference to the time without the fault.
+/// Duration of the transfer with the fault, minus its duration without the fault.
 const COST: Metric = Metric::new("additional time", "s");
 
 /// Why more than 2 % of the image is sent more than once.

@@ -30,7 +30,7 @@ pub struct Seen {
     pub others_with_timestamps: u32,
     pub data: u32,
     pub again: u32,
-    /// Segments of the receiver without data.
+    /// Segments without data that the receiver sent.
     pub acks: u32,
     /// ACKs that have SACK blocks above SEG.ACK.
     pub acks_with_blocks: u32,
