@@ -12,7 +12,7 @@ use rand_core::CryptoRngCore;
 /// The longest certificate that is accepted from a server, in bytes.
 pub const CERTIFICATE: usize = 1_024;
 
-/// Memory of a connection: records in both directions.
+/// Memory of a connection: buffers for the records in both directions.
 ///
 /// The first flight must fit into `output`, and the longest record of the server into `input`. The
 /// client requests RFC 6066's limit of 512 bytes, which OpenSSL keeps; the longest record then has

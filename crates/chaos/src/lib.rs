@@ -5,7 +5,7 @@
 //! parts of a failing file as long as the same kind of failure remains. [`campaign`] does all
 //! of this for many seeds on several threads.
 //!
-//! A failure is a scenario file, so `redpoll run FILE` repeats it.
+//! A failing scenario is a file, so `redpoll run FILE` repeats the failure.
 //!
 //! | to change | open |
 //! | --- | --- |

@@ -106,8 +106,8 @@ pub fn of(flow: &Flow) -> Vec<Finding> {
     found
 }
 
-/// Returns the most costly cause of a flow that is not reported, because it cost too little or
-/// occurred too few times.
+/// Returns the most costly cause among those that are not reported for a flow, because they cost
+/// too little or occurred too few times.
 pub fn below(flow: &Flow) -> Option<Finding> {
     let mut rest = all(flow).into_iter().filter(|it| !it.is_named());
     rest.next()

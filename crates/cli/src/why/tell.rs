@@ -170,7 +170,8 @@ fn about(flow: &Flow, told: &[Told], lines: &mut Vec<String>) {
     }
 }
 
-/// Returns the most costly cause of a flow that is not reported, and what to check next.
+/// Returns the most costly cause among those that are not reported for a flow, and what to check
+/// next.
 fn below(flow: &Flow) -> String {
     let least = 100.0 * causes::NAMED_FROM;
     let most = match causes::below(flow) {
