@@ -35,7 +35,8 @@ pub struct Counters {
     pub nonsense: u64,
     /// Flows on probation replaced by others.
     pub probation_evicted: u64,
-    /// Confirmed flows replaced by newly confirmed ones; the flow idle for longest is replaced first.
+    /// Confirmed flows replaced by newly confirmed ones; the flow that has been idle for longest is
+    /// replaced first.
     pub evicted: u64,
     /// Flows confirmed.
     pub confirmed: u64,
