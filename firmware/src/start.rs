@@ -24,7 +24,7 @@ struct Vectors {
     exceptions: [extern "C" fn() -> !; 14],
 }
 
-// SAFETY: it is never written.
+// SAFETY: no code writes the vector table.
 unsafe impl Sync for Vectors {}
 
 #[unsafe(link_section = ".vectors")]

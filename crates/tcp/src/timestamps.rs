@@ -70,7 +70,7 @@ impl Timestamps {
     /// there, even if the clock restarted.
     pub(crate) fn restore(&mut self, is_enabled: bool, was: [u32; 3], slept: Duration, ms: u32) {
         let [value, recent, age] = was;
-        // Plus 1, because the time is rounded.
+        // Plus 1, because `slept` is rounded down to whole milliseconds.
         let value = value.wrapping_add(slept.millis_wrapping()).wrapping_add(1);
         self.offset = value.wrapping_sub(ms);
         if is_enabled {

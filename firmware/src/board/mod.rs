@@ -37,7 +37,8 @@ fn load(address: u32) -> u32 {
 }
 
 fn store(address: u32, value: u32) {
-    // SAFETY: as above; writing these registers does not change memory.
+    // SAFETY: every caller names a register of the board that the image is for. Writing these
+    // registers does not change memory.
     unsafe { register(address).write_volatile(value) }
 }
 

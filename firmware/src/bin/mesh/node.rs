@@ -18,7 +18,7 @@ pub const NODES: usize = 3;
 pub const ROOT: usize = 0;
 const ROUTER: usize = 1;
 pub const LEAF: usize = 2;
-/// Bytes of a connection's buffers.
+/// Bytes of each data buffer of a node: send buffer, receive buffer, buffer for UDP.
 pub const BUFFER: usize = 1848;
 pub const SLOTS: usize = 4;
 pub const MTU: usize = 1280;
