@@ -57,7 +57,7 @@ impl<'b> Decoder<'b> {
             _ if self.is_broken => return None,
             ESC_END if is_escaped => END,
             ESC_ESC if is_escaped => ESC,
-            // RFC 1055 defines no meaning of an ESC before any other byte.
+            // RFC 1055 defines no meaning of an ESC before a byte other than ESC_END and ESC_ESC.
             _ if is_escaped => {
                 self.is_broken = true;
                 return None;

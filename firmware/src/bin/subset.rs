@@ -6,7 +6,7 @@
 //! of the engine. It also lacks functions that an application need not call, which are then not
 //! linked: SYN cache and cookies, ICMP, changes of the path's MTU.
 //!
-//! Otherwise it is like the image `tcp`, and is never run either.
+//! Otherwise this image is like the image `tcp`, and is never run either.
 #![no_std]
 #![no_main]
 

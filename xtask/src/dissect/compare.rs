@@ -140,7 +140,7 @@ fn tshark(path: &Path, names: &[&str], key: Option<&str>) -> Result<Vec<Fields>,
         "tcp.check_checksum:TRUE",
         "udp.check_checksum:TRUE",
         "tcp.relative_sequence_numbers:FALSE",
-        // Otherwise tshark reassembles payloads of other protocols across segments.
+        // Without this option, tshark reassembles payloads of other protocols across segments.
         "tcp.desegment_tcp_streams:FALSE",
     ] {
         command.args(["-o", preference]);

@@ -20,7 +20,7 @@ pub fn build(release: &Release<'_>) -> Outcome {
 /// Writes man pages and completions to the folder in which the manifests look for them.
 fn describe(release: &Release<'_>) -> Outcome {
     let folder = release.stage.join("share");
-    // Otherwise, man pages of commands that no longer exist would be packed.
+    // Removes the folder of an earlier build, which may have man pages of removed commands.
     if folder.exists() {
         std::fs::remove_dir_all(&folder).map_err(|error| cannot("remove", &folder, &error))?;
     }

@@ -14,7 +14,7 @@ pub(super) struct Side {
     pub(super) serving: Option<InService>,
     pub(super) taken: u32,
     pub(super) served: u32,
-    /// The time at which its connection was frozen, and the frozen bytes.
+    /// The time at which the connection of this side was frozen, and the frozen bytes.
     pub(super) frozen: Option<(Instant, Vec<u8>)>,
     /// Number of times that the connection was frozen.
     pub(super) freezes: u32,

@@ -339,7 +339,7 @@ impl BorderRouter {
 
 /// The options of a message: bytes that are known to be a chain of options.
 ///
-/// To send some, emit them one after the other into a buffer:
+/// To send options, emit them one after the other into a buffer:
 ///
 /// ```
 /// use redpoll_wire::Cursor;
