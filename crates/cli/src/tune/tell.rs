@@ -11,12 +11,12 @@ use redpoll_sweep::tune::{
 pub fn plan(goal: &Goal) -> String {
     let mut text = wanted(goal);
     let all = goal.space.combinations();
-    let look = goal.space.first_look(goal.effort.points).len();
+    let pass = goal.space.first_pass(goal.effort.points).len();
     text += &if look == all {
         format!("first pass: all {all} combinations\n")
     } else {
         format!(
-            "first pass: {look} points of {all} combinations, by Latin hypercube \
+            "first pass: {pass} points of {all} combinations, by Latin hypercube \
             sampling\n"
         )
     };

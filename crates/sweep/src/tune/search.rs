@@ -1,4 +1,4 @@
-//! The search: a first look with few seeds, successive halving, and steps to better neighbours.
+//! The search: a first pass with few seeds, successive halving, and steps to better neighbours.
 //!
 //! Successive halving (Jamieson and Talwalkar, *Non-stochastic Best Arm Identification and
 //! Hyperparameter Optimization*, 2016) runs all points with few seeds, the better half with twice
@@ -12,7 +12,7 @@ use super::standing::{Aims, Sample, Standing, Trust};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// Greatest number of points of the first look.
+    /// Greatest number of points of the first pass.
     pub points: usize,
     /// Greatest number of seeds of a point; they are 1, 2, ... .
     pub seeds: u64,
@@ -132,9 +132,9 @@ struct Search<'a, 'm, E> {
 }
 
 impl<E> Search<'_, '_, E> {
-    /// Runs the first look and the halving; returns the points that have all seeds.
+    /// Runs the first pass and the halving; returns the points that have all seeds.
     fn halve(&mut self, space: &Space, effort: &Effort) -> Result<Measured, E> {
-        let mut points = space.first_look(effort.points);
+        let mut points = space.first_pass(effort.points);
         let mut seeds = FIRST.min(effort.seeds);
         let mut name = "first pass".to_owned();
         loop {
@@ -316,7 +316,7 @@ mod tests {
         assert!((16.0..20.0).contains(&number(0)), "{best:?}");
         assert!((15.0..60.0).contains(&number(1)), "{best:?}");
         assert_eq!(most, 8);
-        // 13 and then 7 of the 25 points remain; the first look has the fewest seeds.
+        // 13 and then 7 of the 25 points remain; the first pass has the fewest seeds.
         let stages: Vec<_> = found
             .stages
             .iter()

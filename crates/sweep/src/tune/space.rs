@@ -23,7 +23,7 @@ pub enum Values {
     List(Vec<String>),
     Range {
         ends: Ends,
-        /// Number of values in the first look, at least two.
+        /// Number of equally spaced values, both ends included. At least two.
         steps: usize,
     },
 }
@@ -36,7 +36,8 @@ impl Values {
         }
     }
 
-    /// Returns the distance between values of the first look.
+    /// Returns the distance between adjacent values of the list, or between the `steps` values of
+    /// the range.
     fn step(&self) -> f64 {
         match self {
             Values::List(_) => 1.0,
@@ -111,10 +112,10 @@ impl Space {
         levels.fold(1, usize::saturating_mul)
     }
 
-    /// Returns the points of the first look: every combination if there are at most `most`,
+    /// Returns the points of the first pass: every combination if there are at most `most`,
     /// otherwise `most` points by Latin hypercube sampling (McKay, Beckman and Conover 1979), which
     /// spreads them evenly along each parameter.
-    pub fn first_look(&self, most: usize) -> Vec<Point> {
+    pub fn first_pass(&self, most: usize) -> Vec<Point> {
         let all = self.combinations();
         let mut points: Vec<Point> = if all <= most {
             (0..all).map(|number| self.combination(number)).collect()
@@ -161,7 +162,8 @@ impl Space {
     }
 
     /// Returns the neighbour of a point along the parameter with index `along`: the next value of a
-    /// list, or a value `part` of a first-look step away. Returns `None` beyond the end.
+    /// list, or in a range a value at `part` of the distance between its `steps` values. Returns
+    /// `None` beyond the end.
     pub fn neighbour(&self, point: &Point, along: usize, side: Side, part: f64) -> Option<Point> {
         let values = &self.parameters[along].values;
         let step = match values {
@@ -184,7 +186,8 @@ impl Space {
         (neighbour != *point).then_some(neighbour)
     }
 
-    /// Returns the points that replace one parameter by each of its values in the first look.
+    /// Returns copies of `point` in which one parameter is set: to each value of its list, or to
+    /// each of the `steps` values of its range.
     pub fn around(&self, point: &Point) -> Vec<Point> {
         let mut found = Vec::new();
         for (along, parameter) in self.parameters.iter().enumerate() {
@@ -259,7 +262,7 @@ mod tests {
             ],
         };
         let all: Vec<_> = space
-            .first_look(9)
+            .first_pass(9)
             .into_iter()
             .map(|it| it.values)
             .collect();
@@ -273,7 +276,7 @@ mod tests {
                 range("b", "from = 0\nto = 1000", 50),
             ],
         };
-        let some = wide.first_look(12);
+        let some = wide.first_pass(12);
         for value in ["x", "y", "z"] {
             assert_eq!(some.iter().filter(|it| it.values[0] == value).count(), 4);
         }

@@ -122,7 +122,8 @@ pub fn to_judge(goal: &Goal, found: &Found) -> Vec<Option<Point>> {
     points
 }
 
-/// Returns the neighbours half a step of the first look away.
+/// Returns the neighbours of the found point; in a range, at half the distance between its values
+/// in the goal file.
 fn neighbours(goal: &Goal, best: &Point) -> Vec<(usize, Side, Point)> {
     let mut around = goal
         .space
