@@ -12,7 +12,7 @@ pub fn plan(goal: &Goal) -> String {
     let mut text = wanted(goal);
     let all = goal.space.combinations();
     let pass = goal.space.first_pass(goal.effort.points).len();
-    text += &if look == all {
+    text += &if pass == all {
         format!("first pass: all {all} combinations\n")
     } else {
         format!(

@@ -137,9 +137,9 @@ impl Goal {
     /// Checks all points that the search tries first, every value of each parameter, and both ends
     /// of each range.
     fn check(&self) -> Result<(), Problem> {
-        let look = self.space.first_pass(self.effort.points);
-        let others = look.first().map(|first| self.space.around(first));
-        for point in look.iter().chain(&others.unwrap_or_default()) {
+        let pass = self.space.first_pass(self.effort.points);
+        let others = pass.first().map(|first| self.space.around(first));
+        for point in pass.iter().chain(&others.unwrap_or_default()) {
             self.case(point).scenario()?;
         }
         Ok(())
