@@ -41,7 +41,7 @@ impl VirtualTime {
         self.flows = self.flows.saturating_add(1);
     }
 
-    /// Returns whether a flow may send now that is in the lead until the virtual time `lead_from`.
+    /// Returns whether a flow that is in the lead until the virtual time `lead_from` may send now.
     pub(super) fn admits(&self, lead_from: u64) -> bool {
         lead_from <= self.now
     }

@@ -262,9 +262,9 @@ fn a_leaf_with_one_connection_keeps_an_open_one_beside_each_attack() {
     each_attack_leaves_a_share_to(Clients::Open, 3);
 }
 
-/// Checks that the leaf serves new clients during each attack that opens connections, at twice the
-/// attack's rate. Prints the shares at higher rates, at which slow clients occupy the leaf's only
-/// connection most of the time.
+/// Runs each attack that opens connections at twice its rate, and checks that the leaf still serves
+/// new clients. Also prints their number at higher rates, at which slow clients occupy the leaf's
+/// only connection most of the time.
 #[test]
 fn a_leaf_with_one_connection_serves_new_clients_beside_two_slow_ones_a_second() {
     let begun: u64 = (1..=3).map(|seed| run(Clients::New, seed, None).1).sum();

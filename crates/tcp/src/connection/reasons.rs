@@ -139,8 +139,8 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         let sent = if self.episode.is_open() {
             SeqRange::new(self.snd.una, nxt)
         } else {
-            // RFC 6675 §4, rule 4: in recovery, the probe includes "the highest outstanding unSACKed
-            // sequence number".
+            // RFC 6675 §4, rule 4: in recovery, the probe includes "the highest outstanding
+            // unSACKed sequence number".
             self.board.last_in_flight().range(self.snd.una)
         };
         let fin = self.marks.has(Marks::CLOSING) && sent.end > data_end;

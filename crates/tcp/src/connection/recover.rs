@@ -110,8 +110,8 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         let eager = !self.episode.is_open() || self.board.arrived() > reached;
         let (now, pins) = (self.tick(), &self.pins);
         if !self.has_rack() {
-            // RFC 6675 §4: data are lost if "more than (DupThresh - 1) * SMSS bytes" beyond them have
-            // arrived.
+            // RFC 6675 §4: data are lost if "more than (DupThresh - 1) * SMSS bytes" beyond them
+            // have arrived.
             let bytes = self.board.lose_before(reached, |span| pins.overlaps(span));
             return self.on_found(bytes, false, delivered);
         }

@@ -340,7 +340,8 @@ impl Scoreboard {
     /// joins two adjacent stretches: the shortest pair that has arrived; if there is none, the
     /// shortest pair with the same fate; if there is none, the shortest pair that has not arrived.
     /// If several pairs have this length, it joins the last one, because least is known about the
-    /// latest data. The stretch with index `kept` (0: none) is not joined with the stretch before it.
+    /// latest data. The stretch with index `kept` (0: none) is not joined with the stretch before
+    /// it.
     #[inline(never)] // size
     fn make_room(&mut self, kept: usize) -> bool {
         if !self.is_full() {

@@ -45,7 +45,7 @@ pub(super) const KEYS: &[Key] = &[
         "Mean time between two solicitations (DIS) of a node without a DODAG. The default is \
          Contiki-NG's."),
     key("rpl.neighbours", Count { min: 1, max: 1_000 }, Default("20"), None,
-        "Size of a node's table of candidate neighbours; a full table keeps the neighbours nearest to the root, but first replaces those that have never acknowledged a frame."),
+        "Size of a node's table of candidate neighbours; a full table keeps the neighbours nearest to the root, but first replaces those that do not acknowledge frames."),
     key("rpl.routes", Count { min: 1, max: 65_535 }, Optional("the number of nodes, at most 1000; no limit in the border router"), None,
         "Size of a router's route table in storing mode. A router with a full table refuses additional targets, and their sender looks for another parent."),
     key("rpl.tunnels", Bool, Default("true"), None,

@@ -128,8 +128,8 @@ impl Exchange {
         })
     }
 
-    /// Handles the deadline: closes a connection on which no request has begun, and resets any
-    /// other. Returns false once the connection is over.
+    /// Handles the deadline: closes a connection that waits for the first byte of a request, and
+    /// resets any other. Returns false once the connection is over.
     pub(super) fn on_deadline(&mut self, cx: &mut Context<'_>) -> bool {
         let between = matches!(self.phase, Phase::Reading) && self.request.is_empty();
         if between {

@@ -10,8 +10,8 @@ mod key;
 
 use key::Key;
 
-/// A node, by the interface identifier that is formed from its link-layer address (RFC 4944 §6, RFC
-/// 6282 §3.2.2). The key is the part of the identifier that distinguishes nodes.
+/// A node, by the interface identifier that is formed from its link-layer address
+/// (RFC 4944 §6, RFC 6282 §3.2.2). The key is the part of the identifier that distinguishes nodes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Peer(Key);
 
