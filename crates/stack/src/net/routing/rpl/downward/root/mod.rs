@@ -20,9 +20,10 @@ pub(in crate::net::routing::rpl) use path::Path;
 pub(in crate::net::routing::rpl) const ROUTE_MAX: usize = 136;
 
 impl<P: Profile> Downward<P> {
-    /// Limits the lifetime of a route in non-storing mode. Without a path to the parent, the route
-    /// lasts one lifetime unit: no acknowledgement reaches the sender, so that it repeats the DAO.
-    /// A DAO does not shorten the route of a target that has answered.
+    /// Limits the lifetime of a route in non-storing mode. If the root has no path to the parent of
+    /// an unproven target, the target lasts one lifetime unit at most. That is enough: no DAO-ACK
+    /// reaches the DAO's sender, which therefore repeats the DAO. A DAO does not shorten the route
+    /// of a target that has answered.
     pub(super) fn limit(
         &self,
         cx: &Context<'_, P>,
