@@ -19,7 +19,7 @@ pub unsafe extern "C" fn rp_node_end(node: *mut RpNode) -> Code {
 }
 
 /// # Safety
-/// `node` is null or points to a node, `address` to 16 bytes.
+/// Each pointer may be null. Otherwise `node` points to a node, and `address` to 16 bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_address(node: *mut RpNode, address: *mut u8) -> Code {
     // SAFETY: by this function's conditions.
@@ -31,7 +31,7 @@ pub unsafe extern "C" fn rp_address(node: *mut RpNode, address: *mut u8) -> Code
 }
 
 /// # Safety
-/// `node` is null or points to a node, `at_us` to a `uint64_t`.
+/// Each pointer may be null. Otherwise `node` points to a node, and `at_us` to a `uint64_t`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_poll_at(node: *mut RpNode, at_us: *mut u64) -> Code {
     // SAFETY: by this function's conditions.
@@ -73,7 +73,7 @@ pub unsafe extern "C" fn rp_poll_event(node: *mut RpNode) -> Code {
 }
 
 /// # Safety
-/// `node` is null or points to a node, `address` to 16 bytes.
+/// Each pointer may be null. Otherwise `node` points to a node, and `address` to 16 bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_ping(
     node: *mut RpNode,

@@ -132,7 +132,8 @@ pub unsafe extern "C" fn rp_ip_config_init(config: *mut RpIpConfig) -> Code {
 }
 
 /// # Safety
-/// `config` is null or points to a `struct rp_ip_config`, and `len` to a `size_t`.
+/// Each pointer may be null. Otherwise `config` points to a `struct rp_ip_config`, and `len` to a
+/// `size_t`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_sizeof_ip(config: *const RpIpConfig, len: *mut usize) -> Code {
     // SAFETY: by this function's conditions.
@@ -145,8 +146,8 @@ pub unsafe extern "C" fn rp_sizeof_ip(config: *const RpIpConfig, len: *mut usize
 }
 
 /// # Safety
-/// `config` is null or points to a `struct rp_ip_config`, and `made` to a pointer; `memory`
-/// has `len` bytes that no other code uses during the node's life.
+/// Each pointer may be null. Otherwise `config` points to a `struct rp_ip_config`, `made` to a
+/// pointer, and `memory` to `len` bytes that no other code uses during the node's life.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_ip_init(
     memory: *mut u8,
@@ -176,7 +177,7 @@ pub unsafe extern "C" fn rp_ip_init(
 }
 
 /// # Safety
-/// `node` is null or points to a node, `packet` to `len` bytes.
+/// Each pointer may be null. Otherwise `node` points to a node, and `packet` to `len` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_ip_input(
     node: *mut RpNode,
@@ -230,7 +231,7 @@ fn input(node: &mut RpNode, now: Instant, packet: &[u8]) -> Result<usize, Errno>
 }
 
 /// # Safety
-/// `node` is null or points to a node, `out` to `len` bytes.
+/// Each pointer may be null. Otherwise `node` points to a node, and `out` to `len` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_ip_output(
     node: *mut RpNode,

@@ -9,7 +9,7 @@ use crate::handle::RpNode;
 use crate::socket::descriptor;
 
 /// # Safety
-/// `node` is null or points to a node, `group` to 16 bytes.
+/// Each pointer may be null. Otherwise `node` points to a node, and `group` to 16 bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_udp_join(node: *mut RpNode, fd: i32, group: *const u8) -> Code {
     // SAFETY: by this function's conditions.
@@ -26,7 +26,7 @@ pub unsafe extern "C" fn rp_udp_join(node: *mut RpNode, fd: i32, group: *const u
 }
 
 /// # Safety
-/// `node` is null or points to a node, `group` to 16 bytes.
+/// Each pointer may be null. Otherwise `node` points to a node, and `group` to 16 bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_udp_leave(node: *mut RpNode, fd: i32, group: *const u8) -> Code {
     // SAFETY: by this function's conditions.

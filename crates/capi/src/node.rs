@@ -15,7 +15,8 @@ use crate::role::BORDER;
 /// The longest packet for the host side.
 const MTU: usize = 1_280;
 /// # Safety
-/// `config` is null or points to a `struct rp_config`, and `len` to a `size_t`.
+/// Each pointer may be null. Otherwise `config` points to a `struct rp_config`, and `len` to a
+/// `size_t`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_sizeof_node(config: *const RpConfig, len: *mut usize) -> Code {
     // SAFETY: by this function's conditions.
@@ -31,8 +32,8 @@ pub unsafe extern "C" fn rp_sizeof_node(config: *const RpConfig, len: *mut usize
 }
 
 /// # Safety
-/// `config` is null or points to a `struct rp_config`, and `made` to a pointer; `memory`
-/// has `len` bytes that no other code uses during the node's life.
+/// Each pointer may be null. Otherwise `config` points to a `struct rp_config`, `made` to a
+/// pointer, and `memory` to `len` bytes that no other code uses during the node's life.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_node_init(
     memory: *mut u8,
@@ -81,7 +82,7 @@ const VIA_HOST: u8 = 2;
 const VIA_UNREACHABLE: u8 = 3;
 
 /// # Safety
-/// `node` is null or points to a node, `prefix` to 16 bytes.
+/// Each pointer may be null. Otherwise `node` points to a node, and `prefix` to 16 bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_add_route(
     node: *mut RpNode,
@@ -139,7 +140,7 @@ const SLEEP: u8 = 5;
 const MATCH: u8 = 6;
 
 /// # Safety
-/// `node` is null or points to a node, `work` to a `struct rp_work`.
+/// Each pointer may be null. Otherwise `node` points to a node, and `work` to a `struct rp_work`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_poll_radio(node: *mut RpNode, now_us: u64, work: *mut RpWork) -> Code {
     // SAFETY: by this function's conditions.
@@ -220,7 +221,7 @@ pub unsafe extern "C" fn rp_radio_done(node: *mut RpNode, now_us: u64, number: u
 }
 
 /// # Safety
-/// `node` is null or points to a node, `frame` to `len` bytes.
+/// Each pointer may be null. Otherwise `node` points to a node, and `frame` to `len` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_input_frame(
     node: *mut RpNode,
@@ -248,7 +249,7 @@ pub unsafe extern "C" fn rp_input_frame(
 // --- the host side ---
 
 /// # Safety
-/// `node` is null or points to a node, `packet` to `len` bytes.
+/// Each pointer may be null. Otherwise `node` points to a node, and `packet` to `len` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_input_packet(
     node: *mut RpNode,
@@ -274,7 +275,7 @@ pub unsafe extern "C" fn rp_input_packet(
 }
 
 /// # Safety
-/// `node` is null or points to a node, `out` to `len` bytes.
+/// Each pointer may be null. Otherwise `node` points to a node, and `out` to `len` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_poll_packet(
     node: *mut RpNode,

@@ -93,7 +93,7 @@ pub unsafe extern "C" fn rp_setsockopt(
 }
 
 /// # Safety
-/// `node` is null or points to a node, `value` to an `int`.
+/// Each pointer may be null. Otherwise `node` points to a node, and `value` to an `int`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_getsockopt(
     node: *mut RpNode,
@@ -120,7 +120,8 @@ pub unsafe extern "C" fn rp_getsockopt(
 }
 
 /// # Safety
-/// `node` is null or points to a node, `info` to a `struct rp_tcp_info`.
+/// Each pointer may be null. Otherwise `node` points to a node, and `info` to a `struct
+/// rp_tcp_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_tcp_info(
     node: *mut RpNode,

@@ -33,7 +33,8 @@ pub unsafe extern "C" fn rp_rpl_start(node: *mut RpNode, now_us: u64) -> Code {
 }
 
 /// # Safety
-/// `node` is null or points to a node; `rank` and `parent` are null or point to a `uint16_t`.
+/// Each pointer may be null. Otherwise `node` points to a node, and `rank` and `parent` to a
+/// `uint16_t` each.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_rpl_place(node: *mut RpNode, rank: *mut u16, parent: *mut u16) -> Code {
     // SAFETY: by this function's conditions.

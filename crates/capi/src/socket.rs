@@ -70,7 +70,8 @@ pub unsafe extern "C" fn rp_listen(node: *mut RpNode, now_us: u64, fd: i32, back
 }
 
 /// # Safety
-/// `node` is null or points to a node, `peer` to a `struct rp_endpoint`.
+/// Each pointer may be null. Otherwise `node` points to a node, and `peer` to a `struct
+/// rp_endpoint`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_accept(
     node: *mut RpNode,
@@ -90,7 +91,8 @@ pub unsafe extern "C" fn rp_accept(
 }
 
 /// # Safety
-/// `node` is null or points to a node, `peer` to a `struct rp_endpoint`.
+/// Each pointer may be null. Otherwise `node` points to a node, and `peer` to a `struct
+/// rp_endpoint`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_connect(
     node: *mut RpNode,
@@ -108,7 +110,7 @@ pub unsafe extern "C" fn rp_connect(
 }
 
 /// # Safety
-/// `node` is null or points to a node, `data` to `len` bytes.
+/// Each pointer may be null. Otherwise `node` points to a node, and `data` to `len` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_send(
     node: *mut RpNode,
@@ -126,7 +128,7 @@ pub unsafe extern "C" fn rp_send(
 }
 
 /// # Safety
-/// `node` is null or points to a node, `out` to `len` bytes.
+/// Each pointer may be null. Otherwise `node` points to a node, and `out` to `len` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_recv(
     node: *mut RpNode,
@@ -145,7 +147,8 @@ pub unsafe extern "C" fn rp_recv(
 }
 
 /// # Safety
-/// `node` is null or points to a node, `data` to `len` bytes, `peer` to a `struct rp_endpoint`.
+/// Each pointer may be null. Otherwise `node` points to a node, `data` to `len` bytes, and `peer`
+/// to a `struct rp_endpoint`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_sendto(
     node: *mut RpNode,
@@ -165,7 +168,8 @@ pub unsafe extern "C" fn rp_sendto(
 }
 
 /// # Safety
-/// `node` is null or points to a node, `out` to `len` bytes, `peer` to a `struct rp_endpoint`.
+/// Each pointer may be null. Otherwise `node` points to a node, `out` to `len` bytes, and `peer` to
+/// a `struct rp_endpoint`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_recvfrom(
     node: *mut RpNode,
@@ -217,7 +221,7 @@ pub unsafe extern "C" fn rp_close(node: *mut RpNode, now_us: u64, fd: i32) -> Co
 }
 
 /// # Safety
-/// `node` is null or points to a node, `out` to `len` bytes.
+/// Each pointer may be null. Otherwise `node` points to a node, and `out` to `len` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_freeze(
     node: *mut RpNode,
@@ -235,7 +239,7 @@ pub unsafe extern "C" fn rp_freeze(
 }
 
 /// # Safety
-/// `node` is null or points to a node, `frozen` to `len` bytes.
+/// Each pointer may be null. Otherwise `node` points to a node, and `frozen` to `len` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_thaw(
     node: *mut RpNode,
@@ -256,7 +260,8 @@ pub unsafe extern "C" fn rp_thaw(
 }
 
 /// # Safety
-/// `node` is null or points to a node, and `all` to `count` structs `rp_pollfd`.
+/// Each pointer may be null. Otherwise `node` points to a node, and `all` to `count` structs
+/// `rp_pollfd`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_poll(
     node: *mut RpNode,
@@ -288,7 +293,8 @@ pub(crate) unsafe fn polled<'a>(all: *mut Poll, count: usize) -> Result<&'a mut 
 }
 
 /// # Safety
-/// `node` is null or points to a node, `local` to a `struct rp_endpoint`.
+/// Each pointer may be null. Otherwise `node` points to a node, and `local` to a `struct
+/// rp_endpoint`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_getsockname(
     node: *mut RpNode,
@@ -307,7 +313,8 @@ pub unsafe extern "C" fn rp_getsockname(
 }
 
 /// # Safety
-/// `node` is null or points to a node, `peer` to a `struct rp_endpoint`.
+/// Each pointer may be null. Otherwise `node` points to a node, and `peer` to a `struct
+/// rp_endpoint`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_getpeername(
     node: *mut RpNode,

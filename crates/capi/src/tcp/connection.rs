@@ -125,8 +125,8 @@ pub struct RpTcpBuffers {
 /// overlaps the other one or the connection.
 ///
 /// # Safety
-/// `buffers` is null or points to a `struct rp_tcp_buffers`, whose buffers no other code uses
-/// during the life of the connection.
+/// `buffers` is null or points to a `struct rp_tcp_buffers`. Each of the two buffers is null or has
+/// its stated length, and no other code uses the buffers during the life of the connection.
 pub(crate) unsafe fn buffers(
     buffers: *const RpTcpBuffers,
     connection: *const RpTcpConnection,
@@ -165,9 +165,11 @@ unsafe fn open<'a>(connection: *mut RpTcpConnection) -> Result<&'a mut Open, Err
 }
 
 /// # Safety
-/// `tcp` is null or points to a `struct rp_tcp` whose connections are valid; `connection` has the
-/// memory of a connection, and this memory and the buffers are used by no other code until the
-/// connection is released; `local` and `remote` are null or point to endpoints.
+/// Each pointer may be null. Otherwise `tcp` points to a `struct rp_tcp` whose connections are
+/// valid, `connection` to the memory of a connection, `space` to a `struct rp_tcp_buffers`, and
+/// `local` and `remote` to a `struct rp_endpoint` each. Each buffer of `space` is null or has its
+/// stated length. No other code uses the buffers and the memory of the connection until the
+/// connection is released.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_tcp_connect(
     tcp: *mut RpTcp,
@@ -236,7 +238,8 @@ unsafe fn choose(host: &mut Host, local: Endpoint, remote: Endpoint) -> Result<E
 }
 
 /// # Safety
-/// `connection` is null or points to a `struct rp_tcp_connection`, `data` to `len` bytes.
+/// Each pointer may be null. Otherwise `connection` points to a `struct rp_tcp_connection`, and
+/// `data` to `len` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_tcp_send(
     connection: *mut RpTcpConnection,
@@ -258,7 +261,8 @@ pub unsafe extern "C" fn rp_tcp_send(
 }
 
 /// # Safety
-/// `connection` is null or points to a `struct rp_tcp_connection`, `out` to `len` bytes.
+/// Each pointer may be null. Otherwise `connection` points to a `struct rp_tcp_connection`, and
+/// `out` to `len` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_tcp_recv(
     connection: *mut RpTcpConnection,
@@ -310,8 +314,8 @@ unsafe fn end(connection: *mut RpTcpConnection, how: impl FnOnce(&mut Open)) -> 
 }
 
 /// # Safety
-/// `tcp` is null or points to a `struct rp_tcp` whose connections are valid; `connection` is null
-/// or points to a `struct rp_tcp_connection`.
+/// Each pointer may be null. Otherwise `tcp` points to a `struct rp_tcp` whose connections are
+/// valid, and `connection` to a `struct rp_tcp_connection`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_tcp_release(tcp: *mut RpTcp, connection: *mut RpTcpConnection) -> Code {
     // SAFETY: by this function's conditions.
@@ -367,8 +371,8 @@ pub unsafe extern "C" fn rp_tcp_error(connection: *mut RpTcpConnection) -> Code 
 }
 
 /// # Safety
-/// `connection` is null or points to a `struct rp_tcp_connection`, `local` and `remote` to a
-/// `struct rp_endpoint`.
+/// Each pointer may be null. Otherwise `connection` points to a `struct rp_tcp_connection`, and
+/// `local` and `remote` to a `struct rp_endpoint` each.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_tcp_ends(
     connection: *mut RpTcpConnection,
@@ -387,8 +391,8 @@ pub unsafe extern "C" fn rp_tcp_ends(
 /// Writes a connection's measurements to `info`.
 ///
 /// # Safety
-/// `connection` is null or points to a `struct rp_tcp_connection`, and `info` to a `struct
-/// rp_tcp_info`.
+/// Each pointer may be null. Otherwise `connection` points to a `struct rp_tcp_connection`, and
+/// `info` to a `struct rp_tcp_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_tcp_measure(
     connection: *mut RpTcpConnection,
@@ -452,8 +456,8 @@ pub unsafe extern "C" fn rp_tcp_set_user_timeout(
 }
 
 /// # Safety
-/// `tcp` is null or points to a `struct rp_tcp` whose connections are valid; `connection` is null
-/// or points to a pointer.
+/// Each pointer may be null. Otherwise `tcp` points to a `struct rp_tcp` whose connections are
+/// valid, and `connection` to a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_tcp_poll_event(
     tcp: *mut RpTcp,

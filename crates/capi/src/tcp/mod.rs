@@ -173,8 +173,8 @@ pub unsafe extern "C" fn rp_tcp_config_init(config: *mut RpTcpConfig) -> Code {
 }
 
 /// # Safety
-/// `tcp` is null or has `tcp_size` bytes that no other code uses during the host's life, and
-/// `config` is null or points to a `struct rp_tcp_config`.
+/// Each pointer may be null. Otherwise `tcp` points to `tcp_size` bytes that no other code uses
+/// during the host's life, and `config` to a `struct rp_tcp_config`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_tcp_init(
     tcp: *mut RpTcp,
@@ -219,8 +219,8 @@ pub unsafe extern "C" fn rp_tcp_init(
 }
 
 /// # Safety
-/// `tcp` is null or points to a `struct rp_tcp`, `at_us` to a `uint64_t`; the memory of all its
-/// connections and listeners is valid.
+/// Each pointer may be null. Otherwise `tcp` points to a `struct rp_tcp` whose connections and
+/// listeners are valid, and `at_us` to a `uint64_t`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_tcp_poll_at(tcp: *mut RpTcp, at_us: *mut u64) -> Code {
     // SAFETY: by this function's conditions.

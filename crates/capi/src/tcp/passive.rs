@@ -74,9 +74,10 @@ impl Listening {
 }
 
 /// # Safety
-/// `tcp` is null or points to a `struct rp_tcp` whose listeners are valid; `listener` has the
-/// memory of a listener, and no other code uses it and the array until the listener is removed;
-/// `at` is null or points to an endpoint.
+/// Each pointer may be null. Otherwise `tcp` points to a `struct rp_tcp` whose listeners are valid,
+/// `listener` to the memory of a listener, `at` to a `struct rp_endpoint`, and `half_open` to
+/// `count` structs `rp_tcp_half_open`. No other code uses this array and the memory of the listener
+/// until the listener is removed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_tcp_listen(
     tcp: *mut RpTcp,
@@ -135,6 +136,8 @@ pub unsafe extern "C" fn rp_tcp_listen(
 
 /// # Safety
 /// `tcp` is null or points to a `struct rp_tcp` whose connections and listeners are valid.
+/// `listener` may be any pointer, because it is only compared with the pointers to the host's
+/// listeners.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_tcp_unlisten(tcp: *mut RpTcp, listener: *mut RpTcpListener) -> Code {
     // SAFETY: by this function's conditions.
@@ -158,9 +161,11 @@ pub unsafe extern "C" fn rp_tcp_unlisten(tcp: *mut RpTcp, listener: *mut RpTcpLi
 }
 
 /// # Safety
-/// `tcp` is null or points to a `struct rp_tcp` whose connections and listeners are valid;
-/// `connection` has the memory of a connection, and this memory and the buffers are used by no
-/// other code until the connection is released.
+/// Each pointer may be null. Otherwise `tcp` points to a `struct rp_tcp` whose connections and
+/// listeners are valid, `listener` to a `struct rp_tcp_listener`, `connection` to the memory of a
+/// connection, and `space` to a `struct rp_tcp_buffers`. Each buffer of `space` is null or has its
+/// stated length. No other code uses the buffers and the memory of the connection until the
+/// connection is released.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_tcp_accept(
     tcp: *mut RpTcp,

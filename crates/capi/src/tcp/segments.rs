@@ -70,8 +70,8 @@ impl ResetLimit {
 }
 
 /// # Safety
-/// `tcp` is null or points to a `struct rp_tcp` whose connections and listeners are valid, `ip` is
-/// null or points to a `struct rp_tcp_ip`, and `segment` to `len` bytes.
+/// Each pointer may be null. Otherwise `tcp` points to a `struct rp_tcp` whose connections and
+/// listeners are valid, `ip` to a `struct rp_tcp_ip`, and `segment` to `len` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_tcp_input(
     tcp: *mut RpTcp,
@@ -144,8 +144,8 @@ unsafe fn input(host: &mut Host, incoming: &Incoming<'_>) -> Option<Reply> {
 }
 
 /// # Safety
-/// `tcp` is null or points to a `struct rp_tcp` whose connections are valid, `message` to `len`
-/// bytes.
+/// Each pointer may be null. Otherwise `tcp` points to a `struct rp_tcp` whose connections are
+/// valid, and `message` to `len` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_tcp_input_icmp(
     tcp: *mut RpTcp,
@@ -211,8 +211,8 @@ fn parse(message: &[u8]) -> Option<(Report, Endpoint, Endpoint, SeqNum)> {
 }
 
 /// # Safety
-/// `tcp` is null or points to a `struct rp_tcp` whose connections and listeners are valid, `out` to
-/// `len` bytes, `ip` to a `struct rp_tcp_ip`.
+/// Each pointer may be null. Otherwise `tcp` points to a `struct rp_tcp` whose connections and
+/// listeners are valid, `out` to `len` bytes, and `ip` to a `struct rp_tcp_ip`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_tcp_output(
     tcp: *mut RpTcp,
