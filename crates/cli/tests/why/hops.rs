@@ -37,7 +37,7 @@ fn without_a_cause_the_output_gives_the_next_step() {
     assert_eq!(code(&output), 0);
     let text = stdout(&output);
     assert_eq!(
-        text.matches(" data segments and 1 with only SYN or FIN, ")
+        text.matches(" data segments and 1 with only SYN or FIN (retransmissions among them: ")
             .count(),
         1
     );
