@@ -23,7 +23,7 @@ use redpoll_stack::wire::ieee802154::Address;
 const FRAMES: u32 = 20;
 const PREFIX: [u8; 6] = [2, 0x72, 0x70, 0, 0, 0];
 
-/// A cipher without cost: the image counts the work that remains with a cipher in hardware.
+/// A cipher that takes no instructions: the image counts the work that remains with a cipher in hardware.
 struct Free;
 
 impl Aes for Free {

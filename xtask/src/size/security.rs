@@ -14,7 +14,10 @@ use crate::workspace::{self, Workspace};
 const LENGTHS: [(&str, u32); 2] = [("short", 16), ("long", 104)];
 const CIPHERS: [(&str, &str); 2] = [
     ("software", "AES in software"),
-    ("hardware", "a block cipher without cost"),
+    (
+        "hardware",
+        "a block cipher that takes no instructions, like hardware",
+    ),
 ];
 
 /// The file into which the ciphers' crates are inlined.

@@ -159,7 +159,8 @@ impl<A: Access> Mac<A> {
             }
         });
         self.progress = Progress::Idle;
-        // After a failure, the wait for the acknowledgment has already exceeded the space.
+        // After a failure, the wait for the acknowledgment was already longer than the interframe
+        // space.
         if status == TxStatus::Delivered {
             self.spacing.on_exchange_end(now, self.frame.len());
         }

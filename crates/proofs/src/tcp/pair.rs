@@ -27,7 +27,7 @@ pub struct Ends {
     pub both_open: bool,
     /// Whether reading is an event of the model. If false, the applications read at once.
     pub slow_reader: bool,
-    /// Whether the ends offer selective acknowledgments and timestamps.
+    /// Whether both ends offer selective acknowledgments, and whether both offer timestamps.
     pub options: [bool; 2],
 }
 

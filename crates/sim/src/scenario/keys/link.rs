@@ -149,7 +149,7 @@ pub(super) const KEYS: &[Key] = &[
     key("lowpan.red_fair", Bool, Default("true"), None,
         "Treat the traffic between two nodes as one conversation. The fair share is this node's recent traffic divided by the number of active conversations. Datagrams of a conversation below the fair share are not marked. If a conversation is above the fair share and the average queue length is at least `red_min`, a fraction of its datagrams with ECN is marked: twice the fraction of its traffic that exceeds the fair share."),
     key("lowpan.red_pause", time(0.0, US_PER_S), Default("16 ms"), None,
-        "Like `lowpan.pause`, a wait per frame after a datagram to a node that forwards it, while the average queue length is at least `lowpan.red_min` and several conversations are active. The longer of the two waits applies."),
+        "Like `lowpan.pause`, but only while the average queue length is at least `lowpan.red_min` and several conversations are active. The longer of the two waits applies."),
     key("lowpan.reassembly_timeout", time(100_000.0, 60.0 * US_PER_S), Default("3 s"), None,
         "Longest time without a new fragment of a datagram; after it the node discards the datagram."),
     key("lowpan.slots", Count { min: 1, max: 64 }, Default("6"), None,

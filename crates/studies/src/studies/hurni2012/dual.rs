@@ -38,14 +38,14 @@ pub fn figure_8(mac: Mac) -> Figure {
                 .judged("doubles");
             figure
                 .verdict_of_all(
-                    "segments, ratio all / \"cctrl + dual\", 2 and 3 hops",
+                    "received segments, ratio of \"all\" / \"cctrl + dual\", 2 and 3 hops",
                     &beside(&all, &both, &[2, 3]),
                     ratio_of_means,
                 )
                 .judged("all-short");
             figure
                 .verdict_of_all(
-                    "segments, ratio all / \"cctrl + dual\", 4 to 6 hops",
+                    "received segments, ratio of \"all\" / \"cctrl + dual\", 4 to 6 hops",
                     &beside(&all, &both, &[4, 5, 6]),
                     ratio_of_means,
                 )
@@ -76,7 +76,7 @@ pub fn figure_8(mac: Mac) -> Figure {
                 .cause(LINKS, &shown);
             figure
                 .verdict_of_all(
-                    "segments, ratio dual / unmodified",
+                    "received segments, ratio of \"dual\" / \"unmodified\"",
                     &beside(&dual, &unmodified, &hops),
                     ratio_of_means,
                 )
@@ -90,7 +90,7 @@ pub fn figure_8(mac: Mac) -> Figure {
             let shown = [sent_again, sent_once].concat();
             figure
                 .verdict_of_all(
-                    "segments, ratio dual / unmodified",
+                    "received segments, ratio of \"dual\" / \"unmodified\"",
                     &beside(&dual, &unmodified, &hops),
                     ratio_of_means,
                 )
@@ -98,7 +98,7 @@ pub fn figure_8(mac: Mac) -> Figure {
                 .cause(RETRIES, &shown);
             figure
                 .verdict_of_all(
-                    "segments, ratio all / dual",
+                    "received segments, ratio of \"all\" / \"dual\"",
                     &beside(&all, &dual, &hops),
                     ratio_of_means,
                 )
@@ -106,7 +106,7 @@ pub fn figure_8(mac: Mac) -> Figure {
                 .cause(RETRIES, &shown);
             figure
                 .verdict_of_all(
-                    "segments, ratio all / \"cctrl + dual\"",
+                    "received segments, ratio of \"all\" / \"cctrl + dual\"",
                     &beside(&all, &both, &hops),
                     ratio_of_means,
                 )
@@ -115,13 +115,21 @@ pub fn figure_8(mac: Mac) -> Figure {
         }
         _ => {
             for (what, line, id) in [
-                ("segments, ratio dual / unmodified", &dual, "dual-below"),
                 (
-                    "segments, ratio \"cctrl + dual\" / unmodified",
+                    "received segments, ratio of \"dual\" / \"unmodified\"",
+                    &dual,
+                    "dual-below",
+                ),
+                (
+                    "received segments, ratio of \"cctrl + dual\" / \"unmodified\"",
                     &both,
                     "cctrl-dual-below",
                 ),
-                ("segments, ratio all / unmodified", &all, "all-below"),
+                (
+                    "received segments, ratio of \"all\" / \"unmodified\"",
+                    &all,
+                    "all-below",
+                ),
             ] {
                 figure
                     .verdict_of_all(what, &beside(line, &unmodified, &hops), ratio_of_means)

@@ -36,7 +36,7 @@ pub fn figure_7(mac: Mac) -> Figure {
         let sent = aside(&mut figure, "cctrl", COPIES, case, copies);
         figure
             .verdict_of_all(
-                "radio-on time per segment, ratio cctrl / unmodified",
+                "radio-on time per segment, ratio of \"cctrl\" / \"unmodified\"",
                 &beside(&cctrl, &unmodified, &HOPS),
                 ratio_of_means,
             )
@@ -45,7 +45,7 @@ pub fn figure_7(mac: Mac) -> Figure {
     } else if mac != LPP {
         figure
             .verdict_of_all(
-                "radio-on time per segment, ratio cctrl / unmodified",
+                "radio-on time per segment, ratio of \"cctrl\" / \"unmodified\"",
                 &beside(&cctrl, &unmodified, &HOPS),
                 ratio_of_means,
             )
@@ -53,7 +53,7 @@ pub fn figure_7(mac: Mac) -> Figure {
     }
     figure
         .verdict_of_all(
-            "radio-on time per segment, ratio \"cctrl + activity\" / cctrl",
+            "radio-on time per segment, ratio of \"cctrl + activity\" / \"cctrl\"",
             &beside(&activity, &cctrl, &HOPS),
             ratio_of_means,
         )

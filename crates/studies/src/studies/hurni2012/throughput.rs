@@ -90,7 +90,7 @@ fn nullmac(figure: &mut Figure, it: &Lines) {
     ];
     figure
         .verdict_of_all(
-            "segments, ratio cctrl / unmodified, 5 and 6 hops",
+            "received segments, ratio of \"cctrl\" / \"unmodified\", 5 and 6 hops",
             &beside(&it.cctrl, &it.unmodified, &[5, 6]),
             ratio_of_means,
         )
@@ -98,7 +98,7 @@ fn nullmac(figure: &mut Figure, it: &Lines) {
         .cause(LINKS, &shown);
     figure
         .verdict_of_all(
-            "segments, ratio cctrl / unmodified, 2 to 4 hops",
+            "received segments, ratio of \"cctrl\" / \"unmodified\", 2 to 4 hops",
             &beside(&it.cctrl, &it.unmodified, &[2, 3, 4]),
             ratio_of_means,
         )
@@ -120,7 +120,7 @@ fn xmac(figure: &mut Figure, it: &Lines) {
     ];
     figure
         .verdict_of_all(
-            "segments, ratio cctrl / unmodified",
+            "received segments, ratio of \"cctrl\" / \"unmodified\"",
             &beside(&it.cctrl, &it.unmodified, &HOPS),
             ratio_of_means,
         )
@@ -130,7 +130,7 @@ fn xmac(figure: &mut Figure, it: &Lines) {
     with_activity(figure, it, &[4, 5, 6], "activity-long", LINKS, &shown);
     figure
         .verdict_of_all(
-            "segments, ratio \"cctrl + activity\" / unmodified, 5 and 6 hops",
+            "received segments, ratio of \"cctrl + activity\" / \"unmodified\", 5 and 6 hops",
             &beside(&it.activity, &it.unmodified, &[5, 6]),
             ratio_of_means,
         )
@@ -147,7 +147,7 @@ fn contikimac(figure: &mut Figure, it: &Lines) {
     let hasty = aside(figure, series, SEGMENTS, case, segments);
     figure
         .verdict_of_all(
-            "segments, ratio cctrl / unmodified",
+            "received segments, ratio of \"cctrl\" / \"unmodified\"",
             &beside(&it.cctrl, &it.unmodified, &HOPS),
             ratio_of_means,
         )
@@ -158,7 +158,7 @@ fn contikimac(figure: &mut Figure, it: &Lines) {
         );
     figure
         .verdict_of_all(
-            "segments, ratio \"cctrl + activity\" / unmodified",
+            "received segments, ratio of \"cctrl + activity\" / \"unmodified\"",
             &beside(&it.activity, &it.unmodified, &HOPS),
             ratio_of_means,
         )
@@ -166,7 +166,7 @@ fn contikimac(figure: &mut Figure, it: &Lines) {
         .cause(IDLE_CACHE, &[earlier.at(2), earlier.at(4), earlier.at(6)]);
     figure
         .verdict_of_all(
-            "segments, ratio \"cctrl + activity\" / cctrl, 2 to 4 hops",
+            "received segments, ratio of \"cctrl + activity\" / \"cctrl\", 2 to 4 hops",
             &beside(&it.activity, &it.cctrl, &[2, 3, 4]),
             ratio_of_means,
         )
@@ -192,7 +192,7 @@ fn lpp(figure: &mut Figure, it: &Lines) {
     ];
     figure
         .verdict_of_all(
-            "segments, ratio cctrl / unmodified",
+            "received segments, ratio of \"cctrl\" / \"unmodified\"",
             &beside(&it.cctrl, &it.unmodified, &HOPS),
             ratio_of_means,
         )
@@ -219,8 +219,8 @@ fn with_activity(
     shown: &[Handle],
 ) {
     let what = match hops.len() {
-        2 => "segments, ratio \"cctrl + activity\" / cctrl, 2 and 3 hops",
-        _ => "segments, ratio \"cctrl + activity\" / cctrl, 4 to 6 hops",
+        2 => "received segments, ratio of \"cctrl + activity\" / \"cctrl\", 2 and 3 hops",
+        _ => "received segments, ratio of \"cctrl + activity\" / \"cctrl\", 4 to 6 hops",
     };
     figure
         .verdict_of_all(what, &beside(&it.activity, &it.cctrl, hops), ratio_of_means)
