@@ -95,7 +95,10 @@ fn settings_that_need_short_addresses_are_refused() {
     };
     let error = with(&[]).unwrap_err().to_string();
     assert!(
-        error.contains("mac.addresses: got short, but node-2 runs firmware for Cooja, which uses extended addresses"),
+        error.contains(
+            "mac.addresses: got short, but node-2 runs firmware for Cooja, which uses extended \
+             addresses"
+        ),
         "{error}"
     );
     let error = with(&[("mac.addresses", "extended")])

@@ -93,7 +93,8 @@ fn refuse_threads() -> io::Result<()> {
     match threads.count() {
         0 | 1 => Ok(()),
         count => Err(io::Error::other(format!(
-            "the process has {count} threads, but can drop its privileges only while it has one thread"
+            "the process has {count} threads, but can drop its privileges only while it has one \
+             thread"
         ))),
     }
 }

@@ -160,7 +160,10 @@ fn mechanism(figure: &mut Figure) {
 pub fn figure_10() -> Figure {
     let mut figure = Figure::new("10", "Seven hops instead of five")
         .x_label("hops to the farthest node")
-        .about("Two buildings with thirty nodes each; each node sends or receives 60 packets a minute.");
+        .about(
+            "Two buildings with thirty nodes each; each node sends or receives 60 packets a \
+             minute.",
+        );
     let mut pair = |traffic: Traffic, metric, read: fn(&_) -> _| -> [Handle; 2] {
         let buildings = [(5_u32, Building::FiveHops), (7, Building::SevenHops)];
         let cases = buildings.map(|(x, building)| (x, case_in(building, traffic, HEAVY)));
