@@ -235,7 +235,7 @@ fn text(campaign: &Campaign, shown: &[Shown<'_>], took: WallDuration) -> String 
     let checks = if cfg!(debug_assertions) {
         "on"
     } else {
-        "off (make chaos builds the program with them)"
+        "off (`make chaos` builds the program with overflow checks)"
     };
     let ended = if campaign.is_stopped {
         ", ended early"

@@ -95,8 +95,8 @@ fn a_page_shows_the_links_the_causes_and_the_simulated_remedy() {
         ">0x0004</text>",
         "Remedy: use a TCP with several segments in flight",
         "kb/s</strong> with the remedy",
-        "captured (bytes)",
-        "simulated with the remedy (bytes)",
+        "captured: sequence number (bytes)",
+        "simulated with the remedy: sequence number (bytes)",
         "(bytes)</text>",
         "</html>",
     ];

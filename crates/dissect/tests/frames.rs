@@ -169,7 +169,9 @@ fn fragments_show_their_offset_and_the_first_shows_its_headers() {
         "{text}"
     );
     next.push(0);
-    assert!(shown(&frame(&next)).ends_with("malformed: ends beyond the datagram's size"));
+    assert!(
+        shown(&frame(&next)).ends_with("malformed: the fragment ends beyond the datagram's size")
+    );
 }
 
 #[test]
@@ -310,7 +312,7 @@ fn other_link_types_and_short_records_are_said_to_be_malformed() {
     let (lines_, _) = lines(&pcap(DataLink::ETHERNET, &[vec![0; 20]]));
     assert!(lines_[0].ends_with("malformed: ETHERNET (1), which is not IEEE 802.15.4"));
     let (lines_, _) = lines(&pcap(DataLink::IEEE802_15_4, &[vec![0; 1]]));
-    assert!(lines_[0].ends_with("malformed: too short for its check sequence"));
+    assert!(lines_[0].ends_with("malformed: the frame is too short for its check sequence"));
     let (lines_, _) = lines(&pcap(DataLink::IEEE802_15_4_TAP, &[vec![0, 0, 99, 0, 1]]));
     assert!(lines_[0].ends_with("malformed: a truncated TAP header"));
 }

@@ -64,7 +64,8 @@ pub enum QueueError {
     NoPermission,
     #[error(
         "queue {0} is used by another program: end that program, or choose another number for this \
-         program and for the rule (/proc/net/netfilter/nfnetlink_queue lists the queues in use)"
+         program and for its firewall rule (/proc/net/netfilter/nfnetlink_queue lists the queues \
+         in use)"
     )]
     Taken(u16),
     #[error(

@@ -161,7 +161,9 @@ impl Model for CounterModel {
         }
         match world.counter.take() {
             Ok(_) | Err(NoCounter::Exhausted) => Ok(()),
-            Err(NoCounter::NotStored) => Err("the node waits for ever".to_owned()),
+            Err(NoCounter::NotStored) => {
+                Err("no counter is usable, although all requests to store were answered".to_owned())
+            }
         }
     }
 }

@@ -101,7 +101,9 @@ impl Model for RingModel {
             for count in 0..=queued.len() - offset {
                 let read = ring.pieces(offset, count).concat();
                 if read != queued[offset..offset + count] {
-                    return Err(format!("{read:?} at {offset} instead of {queued:?}"));
+                    return Err(format!(
+                        "{read:?} was read at offset {offset} of the queued bytes {queued:?}"
+                    ));
                 }
             }
         }

@@ -282,7 +282,9 @@ impl Node {
             Ok(lent) => lent,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => {
-                return Err(PyRuntimeError::new_err("the node is in use"));
+                return Err(PyRuntimeError::new_err(
+                    "another call on this node is in progress",
+                ));
             }
         };
         let lent = lent.as_mut().ok_or_else(|| {

@@ -37,7 +37,7 @@ pub(crate) fn acked(bench: &mut Bench<'_>) -> Finding {
                 )
             })?;
             ensure(heard == 0, || {
-                "the acknowledgment was also passed up".to_owned()
+                "the acknowledgment was passed up in addition to the result Acked".to_owned()
             })?;
         } else {
             ensure(result == RadioResult::Sent && heard == 1, || {

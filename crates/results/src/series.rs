@@ -175,7 +175,7 @@ pub const COLUMNS: &[(&str, CellType, RowsOf, &str)] = &[
         "current_interval_ma",
         CellType::Number,
         RowsOf::Nodes,
-        "mean current since the previous row",
+        "mean current of radio and processor since the previous row, in milliamperes",
     ),
     (
         "frames_sent",

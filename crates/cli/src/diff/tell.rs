@@ -138,8 +138,8 @@ fn apart(a: &Record, b: &Record) -> String {
 fn what(firsts: [Option<&Record>; 2], reading: &Reading) -> String {
     let (a, b) = match firsts {
         [Some(a), Some(b)] => (a, b),
-        [Some(_), None] => return "B has ended, A continues".to_owned(),
-        _ => return "A has ended, B continues".to_owned(),
+        [Some(_), None] => return "B has no more frames, A continues".to_owned(),
+        _ => return "A has no more frames, B continues".to_owned(),
     };
     if mpdu(a) == mpdu(b) {
         return format!(

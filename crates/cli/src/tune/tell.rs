@@ -133,7 +133,7 @@ fn cell(figure: &Figure, line: &Line) -> String {
     };
     let without = match line.without {
         0 => String::new(),
-        runs => format!(" ({runs} runs have no value)"),
+        runs => format!(" ({runs} runs have no value of this figure)"),
     };
     mean + &without + &verdict.unwrap_or_default()
 }
@@ -243,7 +243,7 @@ fn limits(goal: &Goal, verdicts: &Verdicts) -> String {
         });
     }
     if lines.is_empty() {
-        lines.push("nothing: no neighbouring point is better".to_owned());
+        lines.push("nothing: no neighbouring point is better than the values found".to_owned());
     }
     format!("\nlimited by:\n  {}\n", lines.join("\n  "))
 }

@@ -155,7 +155,11 @@ fn about(flow: &Flow, told: &[Told], lines: &mut Vec<String>) {
         for event in finding.tally.shown() {
             let [a, b] = event.frames;
             let cost = seconds(event.cost_us);
-            let shown = format!("Example: {} and {}: costs {cost}", frame(a), frame(b));
+            let shown = format!(
+                "Example: {} and {}: this occurrence costs {cost}",
+                frame(a),
+                frame(b)
+            );
             wrap(&shown, lines);
         }
         wrap(&format!("Remedy: {}.", finding.remedy), lines);

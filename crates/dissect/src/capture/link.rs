@@ -95,7 +95,7 @@ impl Record {
             Content::Frame(frame) => Ok(frame),
             Content::Foreign(name) => Err(format!("{name}, which is not IEEE 802.15.4")),
             Content::Lowpan { .. } | Content::Packet { .. } | Content::ZepAck(_) => {
-                Err("no frame of IEEE 802.15.4".to_owned())
+                Err("the record contains no IEEE 802.15.4 frame".to_owned())
             }
         }
     }

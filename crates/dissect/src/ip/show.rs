@@ -28,7 +28,9 @@ impl Packet {
             None => layers.push(complaint("malformed IPv6")),
         }
         if self.is_short {
-            layers.push(complaint("malformed: shorter than its length field says"));
+            layers.push(complaint(
+                "malformed: the packet is shorter than its length field says",
+            ));
         }
     }
 }

@@ -115,7 +115,7 @@ pub fn expand(
             done.map_err(|problem| format!("malformed IPHC ({problem})"))?;
         }
         Some(&other) => return Err(format!("unknown dispatch 0x{other:02x}")),
-        None => return Err("malformed: truncated before the datagram".to_owned()),
+        None => return Err("malformed: the frame ends before the datagram begins".to_owned()),
     }
     expander.finish(bytes.len(), whole)
 }

@@ -221,7 +221,7 @@ impl<'a> Body<'a> {
                     std::cmp::Ordering::Less => {}
                     std::cmp::Ordering::Equal => layer.say("last"),
                     std::cmp::Ordering::Greater => {
-                        layer.say("malformed: ends beyond the datagram's size")
+                        layer.say("malformed: the fragment ends beyond the datagram's size")
                     }
                 }
                 layer.number("6lowpan.frag.size", *size);

@@ -164,7 +164,7 @@ impl<'a> Mac<'a> {
             Some(at) => (mac.payload, mac.mic) = rest.split_at(at),
             None => {
                 mac.payload = rest;
-                mac.problem = Some("too short for its message integrity code");
+                mac.problem = Some("the frame is too short for its message integrity code");
             }
         }
         if mac.is_readable() {

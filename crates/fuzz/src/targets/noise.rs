@@ -13,7 +13,7 @@ pub fn run(bytes: &[u8]) {
     let scenario = Scenario::parse("noise", TEXT, &set);
     let _ = std::fs::remove_file(&file);
     let Ok(scenario) = scenario else { return };
-    let noise = scenario.noise.expect("the noise has a trace");
+    let noise = scenario.noise.expect("the scenario has a noise trace");
     let samples = &noise.trace.samples_dbm;
     assert!(!samples.is_empty());
     assert!(samples.iter().all(|sample| sample.is_finite()));

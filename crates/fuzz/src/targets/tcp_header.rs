@@ -12,7 +12,7 @@ pub fn run(bytes: &[u8]) {
     let whole = HeaderView::parse(segment);
     let left = segment.len().saturating_sub((*missing).into());
     if let Ok(part) = HeaderView::parse_partial(&segment[..left], segment.len()) {
-        let whole = whole.expect("a part that parses belongs to a whole segment that parses");
+        let whole = whole.expect("a segment parses if its truncated form does");
         assert_eq!(part.payload_len(), whole.payload_len());
         assert!(whole.payload().starts_with(part.payload()));
         assert!(!part.is_complete() || part.options() == whole.options());

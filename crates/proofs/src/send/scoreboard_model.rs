@@ -178,7 +178,7 @@ impl World {
         let (shown, board) = (self.shown(), &self.board);
         if shown.len() != self.bytes.len() {
             return Err(format!(
-                "the scoreboard has {} instead of {} bytes",
+                "the scoreboard records {} instead of {} bytes",
                 shown.len(),
                 self.bytes.len()
             ));
@@ -187,7 +187,8 @@ impl World {
         let sums = [board.in_flight(), board.arrived(), board.lost()];
         if sums != [Fate::InFlight, Fate::Arrived, Fate::Lost].map(count) {
             return Err(format!(
-                "the sums of bytes in flight, arrived and lost are {sums:?}, the bytes {shown:?}"
+                "the sums of bytes in flight, arrived and lost are {sums:?}, but the bytes are \
+                 {shown:?}"
             ));
         }
         self.recorded.resize(shown.len(), false);

@@ -130,7 +130,9 @@ impl World {
                 return Err(format!("end {side} failed: {error:?}"));
             }
             if end.read + conn.recv_queue() > self.ends[1 - side].written {
-                return Err(format!("end {side} received bytes that were not written"));
+                return Err(format!(
+                    "end {side} received bytes that the other end did not write"
+                ));
             }
             if conn.recv_queue() > model.ends.window {
                 return Err(format!("end {side} holds more than its window"));
@@ -361,7 +363,10 @@ impl Model for PairModel {
             }
             if is_idle {
                 let Some(at) = world.next_timer() else {
-                    return Err(format!("stuck without a timer, {}", world.tell()));
+                    return Err(format!(
+                        "the connection is stuck, because no timer runs: {}",
+                        world.tell()
+                    ));
                 };
                 world.run_timers(at, self.link.deaf);
             }

@@ -153,12 +153,18 @@ impl World {
         if !segment.flags.rst() {
             let open = self.conn.state() != State::SynSent && !segment.flags.syn();
             if open && segment.flags.ack() && segment.ack > self.theirs {
-                return Err(format!("{} was never sent by the peer", segment.ack));
+                return Err(format!(
+                    "the segment acknowledges {}, which the peer never sent",
+                    segment.ack
+                ));
             }
             self.ours = self.ours.max(segment.end());
             let probe = 1;
             if open && !segment.payload.is_empty() && segment.end() > self.edge + probe {
-                return Err(format!("{:?} lies beyond the window", segment.end()));
+                return Err(format!(
+                    "the segment ends at {:?}, beyond the peer's window",
+                    segment.end()
+                ));
             }
         }
         match is_sent {

@@ -238,7 +238,7 @@ fn each_attack_leaves_a_share_to(clients: Clients, seeds: u64) {
             .sum();
         let share = beside as f64 / sum as f64;
         println!(
-            "{:<20} {beside} of {sum}, {:.1} %",
+            "{:<20} served {beside}, without the attack {sum}: {:.1} %",
             attack.name,
             share * 100.0
         );
@@ -281,7 +281,10 @@ fn a_leaf_with_one_connection_serves_new_clients_beside_two_slow_ones_a_second()
                 run(Clients::New, seed, Some((&attack, &alone))).1
             });
             let beside: u64 = runs.sum();
-            println!("{name:<20} {}/s: {beside} of {begun}", attack.per_s);
+            println!(
+                "{name:<20} at {}/s: served {beside} requests, without the attack {begun}",
+                attack.per_s
+            );
             let share = beside as f64 / begun as f64;
             assert!(factor > 2 || share >= KEEPS, "{name}: {share}");
         }

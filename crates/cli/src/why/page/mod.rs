@@ -192,11 +192,21 @@ fn gain(page: &mut String, both: &Comparison) {
 /// Returns the plots of a cause: the captured connection, the same traffic with the remedy at the
 /// same scale, and the event that cost the most time.
 fn plots(flow: &Flow, finding: &Finding, remedied: Option<&Flow>) -> Vec<Sequence> {
-    let mut captured = whole(flow, &[finding], finding.side, "captured (bytes)");
+    let mut captured = whole(
+        flow,
+        &[finding],
+        finding.side,
+        "captured: sequence number (bytes)",
+    );
     let mut plots = Vec::new();
     let close = closest(&captured, flow, finding);
     if let Some(remedied) = remedied {
-        let mut simulated = whole(remedied, &[], None, "simulated with the remedy (bytes)");
+        let mut simulated = whole(
+            remedied,
+            &[],
+            None,
+            "simulated with the remedy: sequence number (bytes)",
+        );
         simulated.t = captured.t;
         let visible = simulated.sent.iter().filter(|it| it.t <= captured.t.1);
         let most = visible
@@ -278,7 +288,10 @@ fn closest(captured: &Sequence, flow: &Flow, finding: &Finding) -> Option<Sequen
     let (a, b, from, until) = events.find(|it| it.3 <= captured.t.1)?;
     let room = (AROUND * (until - from)).max(CLOSE_MIN_S / 2.0);
     Some(Sequence {
-        title: format!("frames {} and {} (bytes)", a.number, b.number),
+        title: format!(
+            "captured frames {} and {}: sequence number (bytes)",
+            a.number, b.number
+        ),
         t: ((from - room).max(0.0), until + room),
         most: None,
         ..captured.clone()

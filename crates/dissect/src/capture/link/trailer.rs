@@ -98,7 +98,7 @@ pub(super) fn split(
     let at = data.len().checked_sub(len);
     let (mpdu, trailer) = at
         .and_then(|at| data.split_at_checked(at))
-        .ok_or("too short for its check sequence")?;
+        .ok_or("the frame is too short for its check sequence")?;
     frame.mpdu = mpdu;
     frame.trailer = match *trailer {
         [rssi, status] if has_ti => ti(rssi, status),
