@@ -314,8 +314,8 @@ fn check(
         }
     }
     Failure::unless_empty(
-        "docs: numbers differ from the measured ones; if that is intended: cargo xtask docs \
-         --write, then read the sentences around them",
+        "docs: numbers in documents differ from the measured ones; if that is intended: cargo \
+         xtask docs --write, then read the sentences around these numbers",
         findings,
     )?;
     println!("docs: {compared} blocks are as measured");

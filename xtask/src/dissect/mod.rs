@@ -294,7 +294,7 @@ impl Tally {
         if extent == Extent::Long {
             if self.frames < FRAMES_MIN {
                 findings.push(format!(
-                    "only {} frames; required: {FRAMES_MIN}",
+                    "only {} frames were compared; required: {FRAMES_MIN}",
                     self.frames
                 ));
             }

@@ -50,7 +50,7 @@ impl Flash {
             rows.push(vec![name.clone(), bytes.to_string()]);
         }
         rows.push(vec![
-            "image with this code minus image without".to_owned(),
+            "size of the image with this code minus that without it".to_owned(),
             self.difference.to_string(),
         ]);
         report::print_table(&rows);

@@ -72,7 +72,7 @@ impl Stack {
 
     pub fn print(&self) {
         let title = format!(
-            "longest chain of calls of a leaf that serves HTTP: {} bytes",
+            "longest chain of calls of a leaf that serves HTTP: {} bytes of stack",
             self.serving_bytes()
         );
         let mut rows = vec![vec![title, "stack frame, bytes".to_owned()]];
@@ -80,7 +80,7 @@ impl Stack {
             rows.push(vec![name.clone(), frame.to_string()]);
         }
         rows.push(vec![
-            "longest of all chains of calls".to_owned(),
+            "stack of the longest of all chains of calls".to_owned(),
             self.whole_bytes().to_string(),
         ]);
         rows.push(vec![

@@ -90,7 +90,7 @@ fn parse(text: &str) -> Result<Vec<Step>, Failure> {
             Ok(Some((printed.number(&key("bytes"))? / count, all / count)))
         };
         let (bytes, one) = mean("one")?
-            .ok_or_else(|| Failure::new(format!("size: no `{name}` happened in mesh")))?;
+            .ok_or_else(|| Failure::new(format!("size: the image `mesh` ran no step `{name}`")))?;
         let (base, per_byte) = match mean("several")? {
             None => (one, 0.0),
             Some((_, several)) if several < one => (f64::midpoint(one, several), 0.0),

@@ -104,7 +104,7 @@ mod tests {
     fn probed(is_retrans: bool) -> Tlp {
         let mut tlp = Tlp::default();
         tlp.on_timeout();
-        assert!(!tlp.is_due(), "nothing was measured since the start");
+        assert!(!tlp.is_due(), "no RTT was measured since the start");
         tlp.on_rtt();
         tlp.on_timeout();
         assert!(tlp.is_due());
@@ -119,7 +119,7 @@ mod tests {
         assert!(!tlp.is_due(), "a probe is in flight");
         assert!(!tlp.on_ack(UNA, 500, None, false));
         tlp.on_timeout();
-        assert!(!tlp.is_due(), "nothing was measured");
+        assert!(!tlp.is_due(), "no RTT was measured since the probe");
         tlp.on_rtt();
         tlp.on_timeout();
         assert!(tlp.is_due());

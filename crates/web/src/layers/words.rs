@@ -64,7 +64,7 @@ pub fn line(opened: Option<&Opened<'_>>) -> Line {
                 let inner = packet_line(packet);
                 let info = match lowpan {
                     Lowpan::First { size, .. } => {
-                        format!("{} · 1st fragment of {size} B", inner.info)
+                        format!("{} · 1st fragment of a datagram of {size} B", inner.info)
                     }
                     Lowpan::Recoverable { .. } => format!("{} · 1st fragment", inner.info),
                     _ => inner.info,
@@ -100,7 +100,7 @@ fn fragment(lowpan: Lowpan) -> String {
             };
             format!("fragment of datagram {tag}: {offset}+{len} of {size} B{last}")
         }
-        Lowpan::First { tag, size } => format!("first fragment of datagram {tag}, {size} B"),
+        Lowpan::First { tag, size } => format!("first fragment of datagram {tag} of {size} B"),
         Lowpan::Recoverable {
             tag,
             sequence,

@@ -83,7 +83,10 @@ pub fn table_3() -> Figure {
     }
     figure
         .known(At::new("ours", "protocol, all features"), ROM, bytes(FLASH))
-        .note("the value includes a SYN cache and cookies, Fast Open, user timeouts, path MTU discovery");
+        .note(
+            "this ROM includes the code of the SYN cache and SYN cookies, of Fast Open, of user \
+             timeouts, and of path MTU discovery",
+        );
     let share = 100.0 * (bytes(CONNECTION_SLOT) + bytes(SOCKET)) / HAMILTON;
     figure
         .known(

@@ -119,8 +119,9 @@ fn seldom(figure: &mut Figure, http: &Line, coap: &Line) {
         .judged("seldom")
         .cause(
             "the excess falls from 35 % to 0.35 % only if polls keep the radio on for a hundred \
-             times as long as a response does; the rows without requests show the time of polls \
-             here, and with one request in 1,000 s the excess is about the paper's 0.35 %",
+             times as long as a response does; the rows without requests show for how long polls \
+             keep the radio on in the simulation, and with one request in 1,000 s the excess is \
+             about the paper's 0.35 %",
             &[
                 http.at(IDLE),
                 coap.at(IDLE),

@@ -10,10 +10,13 @@ use redpoll_experiments::{At, Figure, Handle};
 const SYSTEMS: [(&str, u32); 3] = [
     ("one hour at night", TCPLP_PACKET_INSTRUCTIONS),
     (
-        "one hour at night, half the operating system's time",
+        "one hour at night, half the operating system's time per packet",
         TCPLP_PACKET_INSTRUCTIONS / 2,
     ),
-    ("one hour at night, no operating system's time", 0),
+    (
+        "one hour at night, packets without the operating system's time",
+        0,
+    ),
 ];
 
 /// Reason why processors work for longer than in the paper.

@@ -106,7 +106,7 @@ pub fn figure_9() -> Figure {
             cocoa.radio.at(BATCH),
             coap.radio.at(BATCH),
         )
-        .note("without losses both protocols behave alike");
+        .note("without losses CoCoA and CoAP behave alike");
     figure
         .ratio(
             "CPU duty cycle, ratio TCP / CoAP, batches",
@@ -148,8 +148,8 @@ const NOT_BY_TIMEOUT: Metric = Metric::new("retransmissions not caused by a time
 
 /// Why TCP has the radio on for longer than CoAP on Redpoll's own node.
 pub const TWO_SEGMENTS: &str = "with the paper's window of four segments, the segments of a leaf \
-    collide with one another in the mesh; with a window of two, as in readings.toml, the ratio is \
-    lower (see the row with this window)";
+    collide with one another in the mesh; with a window of two, as in readings.toml, the ratio \
+    TCP / CoAP of the radio duty cycles is lower (see the row with a window of two segments)";
 
 /// Returns the share of retransmissions that no timeout caused, in percent.
 fn not_by_timeout(run: &Run) -> Reading {
@@ -441,11 +441,11 @@ pub fn figure_10() -> Figure {
     .x_label("packets lost in %")
     .about(
         "Batches of 64 readings, runs of one hour. The paper states: TCP and CoAP are nearly \
-         100 % reliable up to 15 % loss, CoCoA is poor above 9 %, and above 15 % CoAP is better \
-         than TCP; timeouts cause most of TCP's retransmissions, but not all; the duty cycles of \
-         TCP and CoAP are alike; TCP's is slightly higher than CoAP's at 0 % loss and slightly \
-         lower at moderate loss; that of an ideal protocol is far lower. The study calculates the \
-         ideal protocol as the paper does, and also simulates it.",
+         100 % reliable up to 15 % loss, CoCoA loses many readings above 9 % loss, and above 15 % \
+         loss CoAP is more reliable than TCP; timeouts cause most of TCP's retransmissions, but \
+         not all; the duty cycles of TCP and CoAP are alike; TCP's is slightly higher than CoAP's \
+         at 0 % loss and slightly lower at moderate loss; that of an ideal protocol is far lower. \
+         The study calculates the ideal protocol as the paper does, and also simulates it.",
     );
     let lines = figure_10_lines(&mut figure);
     figure_10_verdicts(&mut figure, &lines);

@@ -242,9 +242,9 @@ fn queue_management(table: &mut Ablation) {
         .paper(0.67)
         .judged("queue-management")
         .cause(
-            "the technique saves more if more frames are lost, and the paper does not state its \
-             losses; the paper's node also listens for a shorter time, which the paper does not \
-             state",
+            "L2 queue management saves more if more frames are lost, and the paper does not state \
+             its losses; the paper's node also listens for a shorter time after a data request, \
+             and the paper does not state this time",
             &[a_fifth, short_timeout],
         );
 }

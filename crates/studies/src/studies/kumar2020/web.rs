@@ -82,8 +82,8 @@ pub fn figure_7() -> Figure {
             "A client behind the border router, with a round-trip time of 12 ms between them, and \
              a leaf three hops from the border router; medians. In the paper, HTTP takes well \
              below a second if the leaf is always on. With a sleep of 1 s, HTTP waits for one \
-             interval more than CoAP. Polling every 100 ms after a SYN has arrived makes the gap \
-             small.",
+             sleep interval more than CoAP. If the leaf polls every 100 ms after a SYN has \
+             arrived, the latencies of HTTP and CoAP differ little.",
         );
     let hows = [ALWAYS_ON, ONE_SECOND, ADAPTIVE];
     let [(http, http_least), (coap, coap_least)] = PROTOCOLS.map(|(name, speaks)| {

@@ -77,8 +77,9 @@ fn heavy(figure: &mut Figure, tcp: Tcp, [null, slow, fast]: &[Line; 3], other: &
     .judged(format!("{word}-nullrdc-50-over-100"))
     .cause(
         "with uIP's and with Lim's timer, goodput at 50 m is about 5 % lower than at 100 m, and \
-         this row requires at least 5 %. Between seeds, the ratio varies by more than 5 \
-         percentage points. The reason for the small decrease is unknown",
+         this row requires that it is at least 5 % lower. Between seeds, the ratio varies by more \
+         than 5 percentage points. The reason why goodput decreases so little from 100 m to 50 m \
+         is unknown",
         &[null.at(50), null.at(100), other.at(50), other.at(100)],
     );
     verdict(

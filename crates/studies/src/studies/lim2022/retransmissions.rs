@@ -39,9 +39,9 @@ pub fn figure_3(load: &Load) -> Figure {
         let [_, _, other_fast] = others;
         for (mac, line) in Mac::ALL.into_iter().zip(mine) {
             let what = match mac {
-                Mac::NullRdc => "NullRDC, ratio at 50 m minus ratio at 100 m",
-                Mac::ContikiMac(8) => "8 Hz, ratio at 50 m minus ratio at 100 m",
-                Mac::ContikiMac(_) => "16 Hz, ratio at 50 m minus ratio at 100 m",
+                Mac::NullRdc => "NullRDC, retransmission ratio at 50 m minus that at 100 m",
+                Mac::ContikiMac(8) => "8 Hz, retransmission ratio at 50 m minus that at 100 m",
+                Mac::ContikiMac(_) => "16 Hz, retransmission ratio at 50 m minus that at 100 m",
             };
             verdict(
                 &mut figure,
@@ -56,7 +56,7 @@ pub fn figure_3(load: &Load) -> Figure {
         verdict(
             &mut figure,
             tcp.name,
-            "ratio, 16 Hz minus NullRDC, mean over all ranges",
+            "retransmission ratio, 16 Hz minus NullRDC, mean over all ranges",
             &both,
             |all| {
                 let (fast, null) = all.split_at(all.len() / 2);

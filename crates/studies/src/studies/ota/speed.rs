@@ -64,28 +64,28 @@ pub fn awake() -> Figure {
     }
     let (tcp, bdx) = (of(&rows, By::Tcp), of(&rows, By::Bdx));
     figure
-        .of("time, TCP, 10 % of frames lost", tcp.time[2])
+        .of("transfer time, TCP, 10 % of frames lost", tcp.time[2])
         .judged("tcp");
     figure
-        .of("time, TCP, losses by collisions only", tcp.time[0])
+        .of("transfer time, TCP, losses by collisions only", tcp.time[0])
         .judged("tcp-no-loss");
     figure
         .ratio(
-            "time, ratio bound for five frames / TCP, losses by collisions only",
+            "transfer time, ratio bound for five frames / TCP, losses by collisions only",
             bounds[0],
             tcp.time[0],
         )
         .judged("near-the-bound");
     figure
         .ratio(
-            "time, ratio bound for five frames / TCP, 10 % of frames lost",
+            "transfer time, ratio bound for five frames / TCP, 10 % of frames lost",
             bounds[2],
             tcp.time[2],
         )
         .judged("near-the-bound-at-loss");
     figure
         .ratio(
-            "time, ratio BDX / TCP, 10 % of frames lost",
+            "transfer time, ratio BDX / TCP, 10 % of frames lost",
             bdx.time[2],
             tcp.time[2],
         )
@@ -110,11 +110,11 @@ pub fn sleepy() -> Figure {
     let tcp = of(&rows, By::Tcp);
     let (bdx, block1) = (of(&rows, By::Bdx), of(&rows, By::Block1));
     figure
-        .of("time, TCP, 10 % of frames lost", tcp.time[2])
+        .of("transfer time, TCP, 10 % of frames lost", tcp.time[2])
         .judged("tcp");
     figure
         .ratio(
-            "time, ratio BDX / TCP, 10 % of frames lost",
+            "transfer time, ratio BDX / TCP, 10 % of frames lost",
             bdx.time[2],
             tcp.time[2],
         )
@@ -127,14 +127,14 @@ pub fn sleepy() -> Figure {
         );
     figure
         .ratio(
-            "charge, ratio TCP / BDX, 10 % of frames lost",
+            "charge of the leaf's radio, ratio TCP / BDX, 10 % of frames lost",
             tcp.charge[2],
             bdx.charge[2],
         )
         .judged("charge-over-stop-and-wait");
     figure
         .ratio(
-            "charge, ratio TCP / Block1, 10 % of frames lost",
+            "charge of the leaf's radio, ratio TCP / Block1, 10 % of frames lost",
             tcp.charge[2],
             block1.charge[2],
         )

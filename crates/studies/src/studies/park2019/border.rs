@@ -10,7 +10,10 @@ use crate::vocabulary::read::JAIN;
 use redpoll_experiments::{At, Case, Figure, Handle, Metric, Reading, Run, X};
 
 const SLOWEST: Metric = Metric::new("throughput of the slowest flow", "B/s");
-const WAIT: Metric = Metric::new("waiting time at the border router", "ms");
+const WAIT: Metric = Metric::new(
+    "mean time for which packets wait at the border router",
+    "ms",
+);
 const TO_95: Metric = Metric::new("time until Jain's index stays at 0.95 or above", "s");
 const TO_99: Metric = Metric::new("time until Jain's index stays at 0.99 or above", "s");
 /// Times at which the figure shows Jain's index, in seconds.
@@ -20,7 +23,7 @@ type Read = fn(&Run) -> Reading;
 
 /// Shows the line of four hops and testbed-1 with each rule at the border router.
 pub fn border() -> Figure {
-    let mut figure = Figure::new("border", "TAiM, FQ-CoDel and the policy lead")
+    let mut figure = Figure::new("border", "TAiM, FQ-CoDel, and TAiM with the policy `lead`")
         .x_label("seconds since the flows started")
         .about(
             "The border router forwards each packet immediately (`without`), or when one of five \
@@ -80,34 +83,34 @@ fn of_line(figure: &mut Figure, who: &str, case: Case, word: &str) {
         entry.judged(format!("line-{word}-{id}"));
     };
     judge(
-        "Jain's index at the end, policy lead",
+        "Jain's index at the end, policy `lead`",
         &[lead.jain],
         only,
         "fair",
     );
     judge(
-        "seconds until Jain's index stays at 0.95 or above, policy lead",
+        "seconds until Jain's index stays at 0.95 or above, policy `lead`",
         &[lead.to_95],
         only,
         "soon",
     );
     let both = [lead.jain, fq_codel.jain];
     judge(
-        "Jain's index, policy lead minus FQ-CoDel",
+        "Jain's index, policy `lead` minus FQ-CoDel",
         &both,
         less,
         "over-fq-codel",
     );
     let both = [lead.slowest, without.slowest];
     judge(
-        "throughput of the slowest flow, ratio policy lead / no policy",
+        "throughput of the slowest flow, ratio policy `lead` / no policy",
         &both,
         over,
         "slowest",
     );
     let both = [lead.together, without.together];
     judge(
-        "throughput of all flows, ratio policy lead / no policy",
+        "throughput of all flows, ratio policy `lead` / no policy",
         &both,
         over,
         "together",
@@ -151,22 +154,22 @@ fn of_testbed(figure: &mut Figure, who: &str, case: Case, word: &str) {
         let entry = figure.made_of_all(place, Metric::new(what, ""), of, make);
         entry.judged(format!("testbed-{word}-{id}"));
     };
-    judge("Jain's index, policy lead", &[lead[0]], only, "fair");
+    judge("Jain's index, policy `lead`", &[lead[0]], only, "fair");
     let beside = [lead[0], fq_codel[0]];
     judge(
-        "Jain's index, policy lead minus FQ-CoDel",
+        "Jain's index, policy `lead` minus FQ-CoDel",
         &beside,
         less,
         "over-fq-codel",
     );
     judge(
-        "Jain's index, policy lead minus TAiM",
+        "Jain's index, policy `lead` minus TAiM",
         &[lead[0], taim[0]],
         less,
         "over-taim",
     );
     judge(
-        "throughput of all nodes, ratio policy lead / no policy",
+        "throughput of all nodes, ratio policy `lead` / no policy",
         &[lead[1], without[1]],
         over,
         "together",

@@ -17,7 +17,7 @@ pub const ROOM: Metric = Metric::new(
     "",
 );
 
-pub const READINGS_LOST: Metric = Metric::new("datagrams of other nodes lost", "%");
+pub const READINGS_LOST: Metric = Metric::new("share of lost datagrams, nodes without TCP", "%");
 
 /// Returns the number of a flow's node, counted from 1 as in the paper.
 fn number(flow: &Value) -> Option<usize> {

@@ -12,7 +12,7 @@ type Read = fn(&Run) -> Reading;
 const WITHOUT: &str = "without";
 const SPARED: &str = "spared";
 const ARRIVED: Metric = Metric::new("arrived downstream", "packets/min/node");
-const SEGMENTS: Metric = Metric::new("segments into the mesh per packet delivered", "");
+const SEGMENTS: Metric = Metric::new("segments sent into the mesh per packet delivered", "");
 const FRAMES: Metric = Metric::new("frames per packet delivered", "");
 const RTT: Metric = Metric::new("median RTT", "ms");
 const OF_ONE: Metric = Metric::new("throughput of nodes with one segment in flight", "B/s");
@@ -58,14 +58,14 @@ fn downstream(figure: &mut Figure) {
         let case = spared(&case).set("spare.room", room);
         of_down(
             figure,
-            &format!("{SPARED}, at most {room} waiting for each node"),
+            &format!("{SPARED}, at most {room} of data wait for each node"),
             &case,
         );
     }
     let [without, with] = rows;
     figure
         .of(
-            "segments into the mesh per packet delivered, with spare_one_segment",
+            "segments sent into the mesh per packet delivered, with spare_one_segment",
             with[1],
         )
         .judged("down-segments");
@@ -85,7 +85,7 @@ fn downstream(figure: &mut Figure) {
         .judged("down-frames");
     figure
         .difference(
-            "datagrams of other nodes that were lost, with minus without spare_one_segment",
+            "share of lost datagrams, nodes without TCP, with minus without spare_one_segment",
             with[3],
             without[3],
         )

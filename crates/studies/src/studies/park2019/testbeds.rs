@@ -88,9 +88,9 @@ pub fn figure_4() -> Figure {
     figure
 }
 
-const NOT_KNOWN: &str = "unknown: nine or ten seeds are too few to decide whether this row holds; \
-    see also the rows with a queue of ten packets per node";
-const TIME: &str = "unknown. If a quarter of all frames is lost on the air, the \
+const NOT_KNOWN: &str = "cause unknown: nine or ten seeds are too few to decide whether this row \
+    holds; see also the rows with a queue of ten packets per node";
+const TIME: &str = "cause unknown. If a quarter of all frames is lost on the air, the \
     duration, the max-min ratio and the ratio of the throughputs in the room and in the corridor \
     are nearly as in the paper, but UDP then loses packets even at low loads, unlike in the \
     paper. If 45 % of all packets are lost between border router and host, the duration is as in \
@@ -238,7 +238,7 @@ pub fn figure_10() -> Figure {
         .x_label("node")
         .about(
             "As figure 4, with TAiM at the border router. D_init, TAiM's first delay between two \
-             packets, is calibrated on the row 10/together.",
+             packets, is calibrated on the study row 10/together.",
         );
     let shown = at_most_a_second(&mut figure, Testbed::One);
     let paper = [[0.947, 0.994], [3.6, 1.7]];

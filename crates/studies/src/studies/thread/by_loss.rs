@@ -21,7 +21,7 @@ pub struct Quantity {
 pub const TIME: Quantity = Quantity {
     metric: read::TIME,
     read: read::time,
-    ratio: "time, ratio Redpoll / TCPlp as shipped, 10 % of frames lost",
+    ratio: "transfer time, ratio Redpoll / TCPlp as shipped, 10 % of frames lost",
     criterion: "time",
 };
 

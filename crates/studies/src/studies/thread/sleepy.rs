@@ -27,7 +27,7 @@ const PERIODS: [(u32, &str, &str); 3] = [
 const CHARGE_OF_LEAF: Quantity = Quantity {
     metric: CHARGE,
     read: charge,
-    ratio: "charge, ratio Redpoll / TCPlp as shipped, 10 % of frames lost",
+    ratio: "charge of the leaf's radio, ratio Redpoll / TCPlp as shipped, 10 % of frames lost",
     criterion: "charge",
 };
 
