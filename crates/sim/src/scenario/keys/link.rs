@@ -86,7 +86,7 @@ pub(super) const KEYS: &[Key] = &[
     key("poll.window", time(5_000.0, 10.0 * US_PER_S), Default("100 ms"), None,
         "Data request timeout: listening time after the parent has announced a pending frame, and after each frame that announces another frame."),
     key("poll.after_failure", time(10_000.0, DAY_US), Default("1 s"), None,
-        "Longest pause after a data request that the parent did not acknowledge. While the node expects an answer, the pause between its polls applies if it is shorter, but at least 50 ms with `learned`."),
+        "Longest pause after a data request that the parent did not acknowledge. A node that expects an answer pauses for its current time between two polls if that time is shorter. With `learned` this pause lasts at least 50 ms."),
 
     key("poll.parent_failures", Count { min: 1, max: 255 }, Default("4"), None,
         "Number of consecutive frames and data requests that the parent does not acknowledge, each with all its retries, after which a sleepy node switches to another forwarding neighbour."),

@@ -12,10 +12,22 @@ const DOUBLED: f64 = 1.6;
 
 pub fn figure_8(mac: Mac) -> Figure {
     let (name, title) = match mac.letter {
-        "a" => ("8a", "Segments in ten minutes, two connections, NullMAC"),
-        "b" => ("8b", "Segments in ten minutes, two connections, X-MAC"),
-        "c" => ("8c", "Segments in ten minutes, two connections, ContikiMAC"),
-        _ => ("8d", "Segments in ten minutes, two connections, LPP"),
+        "a" => (
+            "8a",
+            "Received segments in ten minutes, two connections, NullMAC",
+        ),
+        "b" => (
+            "8b",
+            "Received segments in ten minutes, two connections, X-MAC",
+        ),
+        "c" => (
+            "8c",
+            "Received segments in ten minutes, two connections, ContikiMAC",
+        ),
+        _ => (
+            "8d",
+            "Received segments in ten minutes, two connections, LPP",
+        ),
     };
     let mut figure = Figure::new(name, title).x_label(HOPS_LABEL).about(
         "Segments of 16 bytes that arrived within ten minutes over the chain: unmodified uIP; with \
@@ -60,14 +72,16 @@ pub fn figure_8(mac: Mac) -> Figure {
                 .into();
             figure
                 .verdict_of_all(
-                    "segments, \"cctrl + dual\" / unmodified, least ratio at 2 to 6 hops",
+                    "received segments, \"cctrl + dual\" / \"unmodified\", least ratio at 2 to 6 \
+                     hops",
                     &beside(&both, &unmodified, &hops),
                     least,
                 )
                 .judged("consistent");
             figure
                 .verdict_of_all(
-                    "segments, \"cctrl + dual\" / unmodified, greatest ratio at 2 to 6 hops",
+                    "received segments, \"cctrl + dual\" / \"unmodified\", greatest ratio at 2 to 6 \
+                     hops",
                     &beside(&both, &unmodified, &hops),
                     greatest,
                 )

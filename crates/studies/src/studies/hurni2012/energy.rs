@@ -80,12 +80,14 @@ fn against(figure: &mut Figure, cctrl: &Line, other: &Line, mac: Mac) {
     let (series, what, id) = match mac {
         XMAC => (
             "X-MAC, cctrl",
-            "number of chain lengths at which X-MAC needs more radio time than NullMAC, both with cctrl",
+            "number of chain lengths at which X-MAC needs more radio-on time per segment than \
+             NullMAC, both with cctrl",
             "less-than-xmac",
         ),
         _ => (
             "LPP, cctrl",
-            "number of chain lengths at which LPP needs more radio time than NullMAC, both with cctrl",
+            "number of chain lengths at which LPP needs more radio-on time per segment than \
+             NullMAC, both with cctrl",
             "less-than-lpp",
         ),
     };

@@ -7,7 +7,10 @@ use super::scenes::{
 use redpoll_experiments::{At, Figure, Metric};
 
 /// Number of segments divided by the number with unmodified uIP.
-const GAIN: Metric = Metric::new("segments / segments of unmodified uIP", "");
+const GAIN: Metric = Metric::new(
+    "received segments, ratio of this variant / unmodified uIP",
+    "",
+);
 
 /// Shows how far the other figures depend on their model of links. None of its rows is judged.
 pub fn fading() -> Figure {

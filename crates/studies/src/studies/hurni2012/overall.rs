@@ -177,7 +177,11 @@ const RATIOS: [Ratio; 17] = [
 ];
 
 pub fn figure_9() -> Figure {
-    let mut figure = Figure::new("9", "Segments in ten minutes, means of 2 to 6 hops").about(
+    let mut figure = Figure::new(
+        "9",
+        "Received segments in ten minutes, means of 2 to 6 hops",
+    )
+    .about(
         "The runs of figures 6 and 8, averaged over 2, 3, 4, 5 and 6 hops. A row \"x / y\" \
                 is the ratio of these means.",
     );
@@ -223,7 +227,7 @@ pub fn figure_9() -> Figure {
     let (x, contiki) = (means.of(XMAC, CCTRL_DUAL), means.of(CONTIKIMAC, UNMODIFIED));
     figure
         .ratio(
-            "segments, ratio X-MAC with \"cctrl + dual\" / ContikiMAC with unmodified uIP",
+            "received segments, ratio X-MAC with \"cctrl + dual\" / ContikiMAC with unmodified uIP",
             x,
             contiki,
         )
@@ -316,7 +320,8 @@ pub fn figure_10() -> Figure {
     let all: Vec<Handle> = std::iter::once(best).chain(others).collect();
     figure
         .verdict_of_all(
-            "radio-on time per segment, ratio NullMAC with \"all\" / least value of the other MACs",
+            "radio-on time per segment, ratio NullMAC with \"all\" / least value of the other MACs \
+             with any variant",
             &all,
             |all| all[0] / all[1..].iter().copied().fold(f64::INFINITY, f64::min),
         )

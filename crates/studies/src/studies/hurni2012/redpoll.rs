@@ -76,13 +76,14 @@ pub fn figure() -> Figure {
             "over-uip",
         );
         judge(
-            "radio time per byte, Redpoll / uIP with all techniques, greatest ratio at 2 to 6 hops",
+            "radio-on time per received byte, Redpoll / uIP with all techniques, greatest ratio \
+             at 2 to 6 hops",
             &beside(&own_radio, &uip_radio, &hops),
             greatest,
             "radio",
         );
         judge(
-            "bytes received, with / without the cache, least ratio at 2 to 6 hops",
+            "bytes received by Redpoll's TCP, with / without the cache, least ratio at 2 to 6 hops",
             &beside(&cached, &own, &hops),
             least,
             "cache",

@@ -7,7 +7,7 @@ use super::scenes::{
 };
 use redpoll_experiments::{At, Case, Figure, Metric};
 
-const WAITED: Metric = Metric::new("packets that waited for earlier packets", "");
+const WAITED: Metric = Metric::new("packets that waited in caches for earlier packets", "");
 /// Why TSS reduces throughput.
 const AGAIN: &str = "a cache with TSS's rules repeats an acknowledgment if its receiver sends no \
     data in time; the rows \"TSS, acknowledgments not repeated\" show the throughput without these \
@@ -47,14 +47,14 @@ fn of_uip(figure: &mut Figure, mac: Mac) {
         let with = line(figure, &named(rules.name), SEGMENTS, case, segments);
         for (what, other, id) in [
             (
-                "segments, with the cache of this row / without a cache, least ratio at 2 to 6 \
-                 hops",
+                "received segments, with the cache of this row / without a cache, least ratio at \
+                 2 to 6 hops",
                 &without,
                 "over-none",
             ),
             (
-                "segments, with the cache of this row / with cctrl, ratio of the means over 2 to \
-                 6 hops",
+                "received segments, with the cache of this row / with cctrl, ratio of the means \
+                 over 2 to 6 hops",
                 &paper,
                 "over-cctrl",
             ),

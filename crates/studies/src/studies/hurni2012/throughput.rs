@@ -50,10 +50,10 @@ struct Lines {
 
 pub fn figure_6(mac: Mac) -> Figure {
     let (name, title) = match mac.letter {
-        "a" => ("6a", "Segments in ten minutes, NullMAC"),
-        "b" => ("6b", "Segments in ten minutes, X-MAC"),
-        "c" => ("6c", "Segments in ten minutes, ContikiMAC"),
-        _ => ("6d", "Segments in ten minutes, LPP"),
+        "a" => ("6a", "Received segments in ten minutes, NullMAC"),
+        "b" => ("6b", "Received segments in ten minutes, X-MAC"),
+        "c" => ("6c", "Received segments in ten minutes, ContikiMAC"),
+        _ => ("6d", "Received segments in ten minutes, LPP"),
     };
     let mut figure = Figure::new(name, title).x_label(HOPS_LABEL).about(
         "Segments of 16 bytes that arrived within ten minutes over the chain: unmodified uIP, with \
@@ -200,7 +200,7 @@ fn lpp(figure: &mut Figure, it: &Lines) {
         .cause(RETRIES, &shown);
     figure
         .verdict_of_all(
-            "segments, \"cctrl + activity\" / cctrl, least ratio at 2 to 6 hops",
+            "received segments, \"cctrl + activity\" / \"cctrl\", least ratio at 2 to 6 hops",
             &beside(&it.activity, &it.cctrl, &HOPS),
             least,
         )
@@ -249,12 +249,15 @@ pub(super) const FILTERED: &str = "caches overhear frames for other nodes, as th
     Contiki 2.5 on these nodes, caches retransmit early over long routes, and throughput is lower";
 
 pub fn figure_6e() -> Figure {
-    let mut figure = Figure::new("6e", "Segments in ten minutes, with cctrl and activity")
-        .x_label(HOPS_LABEL)
-        .about(
-            "The runs of figures 6a to 6d with cache and activity monitoring. A row \"x / y\" \
+    let mut figure = Figure::new(
+        "6e",
+        "Received segments in ten minutes, with cctrl and activity",
+    )
+    .x_label(HOPS_LABEL)
+    .about(
+        "The runs of figures 6a to 6d with cache and activity monitoring. A row \"x / y\" \
                 is the ratio of the means over 2 to 6 hops.",
-        );
+    );
     let lines = MACS.map(|mac| {
         line(
             &mut figure,
@@ -278,14 +281,16 @@ pub fn figure_6e() -> Figure {
     };
     figure
         .verdict_of_all(
-            "segments, NullMAC / the best of the other MACs, least ratio at 2 to 6 hops",
+            "received segments, NullMAC / the best of the other MACs, least ratio at 2 to 6 \
+             hops",
             &each,
             move |all| over_best(all).into_iter().fold(f64::INFINITY, f64::min),
         )
         .judged("nullmac-least");
     figure
         .verdict_of_all(
-            "segments, NullMAC / the best of the other MACs, greatest ratio at 2 to 6 hops",
+            "received segments, NullMAC / the best of the other MACs, greatest ratio at 2 to 6 \
+             hops",
             &each,
             move |all| over_best(all).into_iter().fold(0.0, f64::max),
         )
@@ -293,7 +298,7 @@ pub fn figure_6e() -> Figure {
     let [_, x, contiki, lpp] = &lines;
     figure
         .verdict_of_all(
-            "segments, ratio LPP / X-MAC",
+            "received segments, ratio LPP / X-MAC",
             &beside(lpp, x, &all),
             ratio_of_means,
         )
@@ -301,14 +306,14 @@ pub fn figure_6e() -> Figure {
         .cause(LINKS, &beside(lpp, x, &[2, 4, 6]));
     figure
         .verdict_of_all(
-            "segments, ratio LPP / ContikiMAC",
+            "received segments, ratio LPP / ContikiMAC",
             &beside(lpp, contiki, &all),
             ratio_of_means,
         )
         .judged("lpp-behind-contikimac");
     figure
         .verdict_of_all(
-            "segments, ratio ContikiMAC / X-MAC",
+            "received segments, ratio ContikiMAC / X-MAC",
             &beside(contiki, x, &all),
             ratio_of_means,
         )

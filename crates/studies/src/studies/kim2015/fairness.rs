@@ -53,7 +53,7 @@ pub fn figure_7() -> Figure {
 
 pub fn figure_8() -> Figure {
     let mut figure = Figure::new("8", "Round-trip time downstream")
-        .x_label("packets per minute and node")
+        .x_label("offered load, packets per minute and node")
         .about("Median round-trip time of the server's segments, mean over the nodes.");
     let rtt = line(&mut figure, RTT, TCP_DOWN, |run| {
         mean(&numbers(&run.flows(FLOWS)?, "/rtt_ms/p50")?)

@@ -5,7 +5,7 @@ use super::redpoll::heaviest;
 use super::scenes::{HEAVY, LIGHT, TCP_DOWN, TCP_UP, Traffic, UDP_DOWN, UDP_UP, case, line};
 use redpoll_experiments::{At, Figure, Metric, Reading, Run, VERDICT};
 
-const LOAD: &str = "packets per minute and node";
+const LOAD: &str = "offered load, packets per minute and node";
 const FRAMES: Metric = Metric::new("frames of all nodes", "per second");
 const RESETS: Metric = Metric::new("Trickle resets", "per node and hour");
 const DIOS: Metric = Metric::new("DIOs sent", "per node and hour");
@@ -101,7 +101,7 @@ pub fn figure_4b() -> Figure {
     let [_, _, up, down] = &lines;
     figure
         .difference(
-            "packets of TCP lost at queues, upstream minus downstream",
+            "share of TCP's packets lost at queues, in %, upstream minus downstream",
             up.at(HEAVY),
             down.at(HEAVY),
         )
@@ -118,8 +118,9 @@ pub fn figure_9() -> Figure {
     let mut figure = Figure::new("9", "RPL's messages and changes of parent")
         .x_label(LOAD)
         .about(
-            "The runs of figure 4a: DIOs and DAOs that a node sends, including forwarded ones, and \
-             changes of its preferred parent. The numbers include the forming of the mesh.",
+            "The runs of figure 4a: DIOs and DAOs that a node sends per hour, including forwarded \
+             ones, and changes of its preferred parent per hour. The numbers include the forming \
+             of the mesh.",
         );
     let resets = Traffic::ALL.map(|traffic| {
         let heavy = case(traffic, HEAVY);
@@ -129,12 +130,12 @@ pub fn figure_9() -> Figure {
         row.handle()
     });
     for (metric, pointer, what, id) in [
-        (DIOS, "/rpl/sent/dio", "DIOs, ratio TCP / UDP", "dio"),
-        (DAOS, "/rpl/sent/dao", "DAOs, ratio TCP / UDP", "dao"),
+        (DIOS, "/rpl/sent/dio", "DIOs sent, ratio TCP / UDP", "dio"),
+        (DAOS, "/rpl/sent/dao", "DAOs sent, ratio TCP / UDP", "dao"),
         (
             CHANGES,
             "/rpl/parent_changes",
-            "changes of parent, TCP minus UDP, absolute value",
+            "changes of parent per node and hour, TCP minus UDP, absolute value",
             "parent-changes",
         ),
     ] {

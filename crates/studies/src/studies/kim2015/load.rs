@@ -8,7 +8,7 @@ use redpoll_experiments::{At, Figure, Metric, VERDICT};
 /// Compares seven hops upstream with and without avoidance of overloaded parents.
 pub fn by_load() -> Figure {
     let mut figure = Figure::new("load", "Parents chosen by load")
-        .x_label("packets per minute and node")
+        .x_label("offered load, packets per minute and node")
         .about(
             "Seven hops, upstream; the TCP is Redpoll's. A router that has dropped a packet for \
              lack of room announces for a minute that it is overloaded (RFC 6551 §3.1), and other \

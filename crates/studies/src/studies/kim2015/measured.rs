@@ -22,11 +22,11 @@ pub fn figure(links: &MeasuredLinks) -> Result<Figure, LinksError> {
     let mut figure = Figure::new("measured", "The same traffic over measured links")
         .about(
             "In the paper's building, each of thirty nodes sends or receives 60 packets a minute, \
-             or 10 in the rows of light load. In the measured mesh, the same total is shared by \
-             all nodes that have a route over RPL to the best connected node of the file of links. \
-             If the name of a row begins with the number of a figure, compare the row with the \
-             expected value in that figure. A result that depends only on the TCP stacks should be \
-             the same in both meshes.",
+             or 10 in the rows of light load. In the measured mesh, all nodes that have a route \
+             over RPL to the best connected node of the file of links share the same total number \
+             of packets a minute. If the name of a row begins with the number of a figure, compare \
+             the row with the expected value in that figure. A result that depends only on the TCP \
+             stacks should be the same in both meshes.",
         )
         .aside();
     findings(&mut figure, BUILDING, &case);
@@ -94,9 +94,14 @@ fn findings(figure: &mut Figure, x: &'static str, case: &dyn Fn(Traffic, u32) ->
         by_hops(run, "/rtt_ms/p50")
     });
     let median = Metric::new("median RTT", "ms");
-    let slow = row("figure 8: TCP down, heavy load", median, &tcp_down, rtt);
+    let slow = row(
+        "figure 8: RTT of TCP down, heavy load",
+        median,
+        &tcp_down,
+        rtt,
+    );
     let quick = row(
-        "figure 8: TCP down, light load",
+        "figure 8: RTT of TCP down, light load",
         median,
         &case(TCP_DOWN, LIGHT),
         rtt,
@@ -146,12 +151,12 @@ fn findings(figure: &mut Figure, x: &'static str, case: &dyn Fn(Traffic, u32) ->
             fair[3],
         ),
         (
-            "figure 6a: ETX of TCP at light load, down minus up",
+            "figure 6a: TCP ETX at light load, down minus up",
             etx[1],
             etx[0],
         ),
         (
-            "figure 6a: ETX of TCP at heavy load, up minus down",
+            "figure 6a: TCP ETX at heavy load, up minus down",
             etx[2],
             etx[3],
         ),

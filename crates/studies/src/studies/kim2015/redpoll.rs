@@ -80,7 +80,10 @@ pub fn figure() -> Figure {
                     .handle()
             });
             figure
-                .of("share of data segments with at most 8 bytes of data", small)
+                .of(
+                    "share of the server's data segments with at most 8 bytes of data",
+                    small,
+                )
                 .judged("no-8-byte-segments");
             let segments = figure
                 .point(

@@ -7,11 +7,12 @@ use super::scenes::{
 use crate::vocabulary::read::{JAIN, fairness};
 use redpoll_experiments::{At, Figure};
 
-const LOAD: &str = "packets per minute and node";
+const LOAD: &str = "offered load, packets per minute and node";
 
 pub fn figure_5b() -> Figure {
     let mut figure = Figure::new("5b", "Throughput").x_label(LOAD).about(
-        "Packets of 39 bytes that arrived, mean over the nodes, and the nodes' Jain's index.",
+        "Packets of 39 bytes that arrived per minute, mean over the nodes, and the nodes' Jain's \
+         index.",
     );
     let [udp_up, udp_down, tcp_up, tcp_down] =
         Traffic::ALL.map(|traffic| line(&mut figure, THROUGHPUT, traffic, throughput));

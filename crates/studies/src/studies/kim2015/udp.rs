@@ -13,7 +13,7 @@ fn spread_of(run: &Run) -> Reading {
 
 pub fn figure_5a() -> Figure {
     let mut figure = Figure::new("5a", "End-to-end loss of UDP")
-        .x_label("packets per minute and node")
+        .x_label("offered load, packets per minute and node")
         .about(
             "Packets that did not arrive, as a share of all packets made, mean over the nodes. In \
              the paper, downstream packets are lost at the border router's queue.",

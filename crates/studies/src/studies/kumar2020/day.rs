@@ -135,14 +135,14 @@ type Others = (&'static str, &'static [(&'static str, &'static str)]);
 const OTHERS: [Others; 4] = [
     ("working hours", &[]),
     (
-        "working hours, sessions in 22.5 % of the time",
+        "working hours, interferer sessions in 22.5 % of the time",
         &[
             ("interferers.west.session_share", "22.5 %"),
             ("interferers.east.session_share", "22.5 %"),
         ],
     ),
     (
-        "working hours, sessions of 60 s",
+        "working hours, interferer sessions of 60 s",
         &[
             ("interferers.west.session", "60 s"),
             ("interferers.east.session", "60 s"),
@@ -311,14 +311,14 @@ pub fn figure_11() -> Figure {
     );
     let night_pauses = quotient(
         &mut figure,
-        "radio duty cycle with pauses, ratio TCP / CoAP, 0 to 9 o'clock",
+        "radio duty cycle with a pause after each segment, ratio TCP / CoAP, 0 to 9 o'clock",
         &pauses,
         0..9,
     )
     .handle();
     let day_pauses = quotient(
         &mut figure,
-        "radio duty cycle with pauses, ratio TCP / CoAP, 9 to 18 o'clock",
+        "radio duty cycle with a pause after each segment, ratio TCP / CoAP, 9 to 18 o'clock",
         &pauses,
         9..18,
     )

@@ -20,25 +20,25 @@ const ONE_FRAME_MSS: &str = "64 B";
 
 const RIVALS: [Rival; 4] = [
     Rival {
-        name: "1 frame, 1 segment ([144])",
+        name: "segments of 1 frame, window of 1 segment ([144])",
         mss: ONE_FRAME_MSS,
         one_hop: 1.5,
         multihop: 0.55,
     },
     Rival {
-        name: "1 frame, 1 segment, ACKs at once ([22], [86])",
+        name: "segments of 1 frame, window of 1 segment, ACKs at once ([22], [86])",
         mss: ONE_FRAME_MSS,
         one_hop: 6.4,
         multihop: 1.9,
     },
     Rival {
-        name: "4 frames, 1 segment ([67])",
+        name: "segments of 4 frames, window of 1 segment ([67])",
         mss: "4 frames",
         one_hop: 12.0,
         multihop: 12.0,
     },
     Rival {
-        name: "1024 B, 1 segment ([69, 70])",
+        name: "segments of 1024 B, window of 1 segment ([69, 70])",
         mss: "1024 B",
         one_hop: 15.0,
         multihop: 9.6,
@@ -158,7 +158,7 @@ const STACKS: [Stack; 5] = [
         paper: [4.8, 2.4],
     },
     Stack {
-        name: "one segment of 1,024 B",
+        name: "stack with one segment of 1,024 B in flight",
         changes: &[("tcp.transport", "one-segment")],
         paper: [15.0, 9.6],
     },

@@ -75,8 +75,10 @@ pub fn figure_4a() -> Figure {
         .paper(7.2)
         .judged("in-all")
         .handle();
-    figure.verdict("total, ratio measured / calculated", [whole], |[whole]| {
-        whole / bound::frame_ms(127.0)
-    });
+    figure.verdict(
+        "total time per frame, ratio measured / calculated",
+        [whole],
+        |[whole]| whole / bound::frame_ms(127.0),
+    );
     figure
 }

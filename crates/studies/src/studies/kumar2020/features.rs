@@ -109,7 +109,7 @@ fn features() -> [Feature; 8] {
         Feature {
             name: "selective ACKs",
             id: None,
-            shown: Metric::new("ACKs with SACK blocks, 1 % of frames lost", ""),
+            shown: Metric::new("number of ACKs with SACK blocks, 1 % of frames lost", ""),
             case: lossy(),
             read: |_, seen| Ok(seen.acks_with_blocks.into()),
             others: "TCPlp",

@@ -81,9 +81,9 @@ pub fn fragments() -> Figure {
         "Not in the paper. A line of nodes 40 m apart, d = 40 ms, 5-frame segments, window 1848 \
          B, 120 s; a share of the data frames is lost after the radio has acknowledged them. \
          Relays reassemble datagrams, forward fragments (RFC 8930), or forward fragments that are \
-         recovered one by one (RFC 8931). The verdict is on the total goodput of one to five \
-         hops, compared with reassembling relays. Without losses no row is judged; these rows show \
-         the cost.",
+         recovered one by one (RFC 8931). The verdict compares the sum of the goodputs over \
+         one to five hops with the sum for reassembling relays. The rows without losses are not \
+         judged; they show how much goodput forwarding and recovery cost.",
     );
     for loss in &LOSSES {
         let [reassembling, forwarding, recovery] =

@@ -123,8 +123,8 @@ fn one_frame(figure: &mut Figure) {
     });
     // Table 5's shortest and longest MAC header: 11 and 23 bytes.
     let shown = [
-        share(figure, "one frame, headers of 11 B", line(1), 0),
-        share(figure, "one frame, headers of 23 B", line(1), 12),
+        share(figure, "one frame, MAC headers of 11 B", line(1), 0),
+        share(figure, "one frame, MAC headers of 23 B", line(1), 12),
         share(
             figure,
             "one frame, to a host",
