@@ -101,7 +101,7 @@ impl World {
         match inside.pop_front() {
             Some(first) if first == number => Ok(()),
             first => Err(format!(
-                "packet {number} of flow {flow} leaves instead of {first:?}"
+                "TAiM forwards packet {number} of flow {flow} instead of packet {first:?}"
             )),
         }
     }
@@ -213,13 +213,13 @@ impl Model for TaimModel {
         let waiting = world.taim.waiting_packets() as usize;
         if waiting != world.waiting() || waiting > QUEUE {
             return Err(format!(
-                "{waiting} packets wait instead of {}",
+                "TAiM holds {waiting} packets instead of {}",
                 world.waiting()
             ));
         }
         let longest = world.inside.iter().map(VecDeque::len).max();
         match longest > Some(FLOW_QUEUE as usize) {
-            true => Err("a flow has more packets than allowed".to_owned()),
+            true => Err("TAiM holds more packets of a flow than allowed".to_owned()),
             false => Ok(()),
         }
     }

@@ -135,7 +135,9 @@ impl World {
                 ));
             }
             if conn.recv_queue() > model.ends.window {
-                return Err(format!("end {side} holds more than its window"));
+                return Err(format!(
+                    "end {side} holds more received bytes than its window allows"
+                ));
             }
         }
         Ok(())

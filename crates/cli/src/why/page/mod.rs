@@ -71,10 +71,9 @@ fn render(args: &WhyArgs, seen: &Seen, told: &[Vec<Told>]) -> String {
         let _ = writeln!(
             page,
             "<h2>Links</h2>\n<p>The map shows the links with at least a hundredth of the frames of \
-             the busiest link. A wider line carries more frames. The number is the share of the \
-             link's attempts that were repeated or failed; links above 20 % are red. The map does \
-             not show the positions of the nodes, because a capture does not contain them.\
-             </p>\n{map}"
+             the busiest link. A wider line carries more frames. The number is the share of a \
+             link's transmission attempts that failed; links above 20 % are red. The map does not \
+             show the positions of the nodes, because a capture does not contain them.</p>\n{map}"
         );
     }
     for (flow, told) in all.iter().take(FLOWS) {
