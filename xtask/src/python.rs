@@ -93,7 +93,7 @@ fn lay_out(workspace: &Workspace) -> Result<PathBuf, Failure> {
     };
     copy().map_err(|error: std::io::Error| {
         Failure::new(format!(
-            "python: cannot lay out {}: {error}",
+            "python: cannot build the package's folder {}: {error}",
             package.display()
         ))
     })?;

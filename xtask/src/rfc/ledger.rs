@@ -237,7 +237,7 @@ impl Requirement {
         };
         let mut found: Vec<String> = missing.map(String::from).into_iter().collect();
         if self.what.split_whitespace().count() > WORDS {
-            found.push(format!("described in more than {WORDS} words"));
+            found.push(format!("its description has more than {WORDS} words"));
         }
         let places = self.place.list().iter();
         found.extend(places.filter_map(|place| items.wrong_place(place)));

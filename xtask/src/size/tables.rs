@@ -146,17 +146,17 @@ impl Measured {
                 ["48", "", "the other TCPs have no such type"],
             ),
             (
-                "instructions per data segment, both ends and ACKs",
+                "instructions per data segment, sum of both ends and of ACKs",
                 counted(PerSegment::without_bytes),
                 ["6000", "4400", "lwIP 4406, TCPlp 7739, smoltcp 16750"],
             ),
             (
-                "  not included: four copies of the payload",
+                "  not included: instructions for four copies of the payload",
                 counted(|counts| counts.copy),
                 ["", "", ""],
             ),
             (
-                "  not included: checksums, computed and verified",
+                "  not included: instructions that compute and verify checksums",
                 counted(|counts| counts.checksum),
                 ["", "", ""],
             ),

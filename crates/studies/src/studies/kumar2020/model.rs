@@ -27,8 +27,8 @@ pub fn equation_2(run: &Run) -> Reading {
     }
 }
 
-const FIRST: Metric = Metric::new("equation 1, ratio predicted / measured", "");
-const SECOND: Metric = Metric::new("equation 2, ratio predicted / measured", "");
+const FIRST: Metric = Metric::new("goodput, ratio predicted by equation 1 / measured", "");
+const SECOND: Metric = Metric::new("goodput, ratio predicted by equation 2 / measured", "");
 
 pub fn equations() -> Figure {
     let mut figure = Figure::new("eq", "Equations 1 and 2 against measured goodput")

@@ -285,7 +285,7 @@ fn other_losses(figure: &mut Figure) -> Vec<Handle> {
         ),
         (
             "timeouts, an interferer",
-            "an interferer: number of timeouts at d = 40 ms minus that at d = 0",
+            "with an interferer: number of timeouts at d = 40 ms minus that at d = 0",
             INTERFERER,
         ),
         (

@@ -132,7 +132,7 @@ pub fn figure_7() -> Figure {
         .judged("adaptive");
     figure
         .ratio(
-            "latency of HTTP, ratio adaptive / not adaptive",
+            "latency of HTTP, sleep of 1 s, ratio adaptive / not adaptive",
             http.at(ADAPTIVE),
             http.at(ONE_SECOND),
         )
@@ -147,7 +147,7 @@ pub fn figure_7() -> Figure {
         .judged("redpoll-adaptive");
     figure
         .ratio(
-            "Redpoll's node: latency of HTTP, ratio adaptive / not adaptive",
+            "Redpoll's node: latency of HTTP, sleep of 1 s, ratio adaptive / not adaptive",
             own_http.at(ADAPTIVE),
             own_http.at(ONE_SECOND),
         )

@@ -215,8 +215,14 @@ pub fn delivery(run: &Run, flows: &str) -> Result<Vec<f64>, Gap> {
         .collect())
 }
 
-pub const AT_BORDER: Metric = Metric::new("lost at the border router's mote", "packets");
-pub const AT_NODES: Metric = Metric::new("lost on links or in nodes with a full queue", "packets");
+pub const AT_BORDER: Metric = Metric::new(
+    "number of packets lost at the border router's mote",
+    "packets",
+);
+pub const AT_NODES: Metric = Metric::new(
+    "number of packets lost on links or in nodes with a full queue",
+    "packets",
+);
 
 fn lost(node: &Value, causes: &[&str]) -> f64 {
     let of = |cause: &&str| node.pointer(&format!("/drops/{cause}"))?.as_f64();

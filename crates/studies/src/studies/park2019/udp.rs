@@ -8,7 +8,7 @@ const GOODPUT: Metric = Metric::new("goodput", "packets/s");
 pub(super) const ARRIVED: Metric = Metric::new("arrived", "%");
 const SHARE: Metric = Metric::new("share of the worst node's packets that arrived", "");
 const CHILDREN: Metric = Metric::new(
-    "nodes below the node with the most losses / mean number of nodes below a node",
+    "number of nodes below the node with the most losses / mean number of nodes below a node",
     "",
 );
 
@@ -86,8 +86,8 @@ pub fn figure_6() -> Figure {
         .handle();
     figure
         .of(
-            "nodes below the node with the most losses / mean number of nodes below a node, except \
-             the border router",
+            "number of nodes below the node with the most losses / mean number of nodes below a \
+             node, except the border router",
             children,
         )
         .judged("worst-has-children")
