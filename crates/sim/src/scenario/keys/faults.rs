@@ -48,7 +48,7 @@ pub(super) const KEYS: &[Key] = &[
     key("faults.*.frames", Choice(&["any", "data", "ack"]), Default("any"), Some(("type", &["drop-frames"])),
         "Frames that the fault affects: `any`, all frames; `data`, all except link acknowledgements; `ack`, only link acknowledgements."),
     key("faults.*.by", time(1_000.0, DAY_US), Required, Some(("type", &["clock-step"])),
-        "Time by which the clock is set forward, with all timers of the node and of its apps."),
+        "Time by which the node's clock is set forward; all timers of the node and of its apps expire earlier by this time."),
     key("faults.*.node", NodeName, Required, Some(("type", &["node-off", "node-restart", "clock-step"])),
         "The node that is switched off or restarted, or whose clock is set forward; for `node-restart` its apps must be `image-leaf` or use TCP: `bulk-sender`, `bulk-sink`, `http-client`, `http-server`, `echo`, or a `sensor` with `transport = \"tcp\"`. Apps other than `image-leaf` begin again without their earlier state."),
 ];

@@ -107,7 +107,7 @@ pub(super) const KEYS: &[Key] = &[
         "While a frame for one node waits for its next attempt, the MAC sends the frames for another node that is sleepy and listens."),
 
     key("lowpan.drop_rest", Bool, Default("true"), None,
-        "Drop the rest of a datagram after the loss of one of its frames."),
+        "After the MAC gives up one frame of a datagram, the sender drops the datagram's remaining frames."),
     key("lowpan.frame_pending", Bool, Default("true"), None,
         "All fragments of a datagram except the last have the frame-pending bit. A sleepy node also sets this bit in the last fragment of a segment if another segment follows. A node that receives the bit delays its own frames until the next fragment, for at most 8 ms."),
     key("lowpan.fragment_burst", Bool, Default("false"), None,

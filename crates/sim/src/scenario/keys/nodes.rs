@@ -105,7 +105,7 @@ pub(super) const KEYS: &[Key] = &[
     key("apps.*.batch", Count { min: 1, max: 1_024 }, Optional("1 for sensor, 8 for mqtt-sensor"), SENSORS,
         "Number of readings that are collected before the first of them is sent; a sensor then sends all of them."),
     key("apps.*.queue", Count { min: 1, max: 1_024 }, Optional("64; 104 for a sensor over CoAP"), SENSORS,
-        "Largest number of readings that wait, in addition to those of a CoAP message in flight; it must be at least `batch`. Further readings are counted and dropped."),
+        "Largest number of readings that wait in the app to be sent, in addition to those of a CoAP message in flight; it must be at least `batch`. Further readings are counted and dropped."),
     key("apps.*.keep_alive", time(0.0, 65_535.0 * US_PER_S), Default("60 s"), MQTT,
         "MQTT keep alive: longest time without a packet to the broker; 0 s switches keep alive off."),
     key("apps.*.reconnect", time(100_000.0, DAY_US), Default("3 s"), SENSORS,

@@ -80,8 +80,8 @@ pub fn figure_8(mac: Mac) -> Figure {
                 .judged("consistent");
             figure
                 .verdict_of_all(
-                    "received segments, \"cctrl + dual\" / \"unmodified\", greatest ratio at 2 to 6 \
-                     hops",
+                    "received segments, \"cctrl + dual\" / \"unmodified\", greatest ratio at 2 \
+                     to 6 hops",
                     &beside(&both, &unmodified, &hops),
                     greatest,
                 )
