@@ -198,7 +198,7 @@ impl Ran {
 fn spent(start: Instant, before: Option<f64>) -> String {
     let seconds = start.elapsed().as_secs_f64();
     match before.zip(computed()) {
-        Some((before, now)) => format!("{seconds:.1} s ({:.0} s of a processor)", now - before),
+        Some((before, now)) => format!("{seconds:.1} s ({:.0} s of processor time)", now - before),
         None => format!("{seconds:.1} s"),
     }
 }

@@ -63,7 +63,10 @@ const CHANGES: &[Change] = &[
 ];
 
 pub fn run(workspace: &Workspace) -> Outcome {
-    println!("\nkb/s over 1 to 4 hops, mean of seeds 1 to {SEEDS}: redpoll run line-N --set ...");
+    println!(
+        "\ngoodput in kb/s over 1 to 4 hops, mean of seeds 1 to {SEEDS}: \
+         redpoll run line-N --set ..."
+    );
     for Change { what, options } in CHANGES {
         let mut line = format!("{what:<38}");
         for hops in 1..=4 {

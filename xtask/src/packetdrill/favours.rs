@@ -34,7 +34,7 @@ pub const FAVOURS: [Favour; 6] = [
         apply: simultaneous_close,
     },
     Favour {
-        name: "no delay after a loss",
+        name: "ACKs not delayed after a loss",
         reason: "After a gap, the library acknowledges 16 segments one by one, while FreeBSD delays \
                  ACKs again. RFC 5681 §4.2 asks for an ACK for at least \
                  every second full-sized segment, so more ACKs are permitted.",

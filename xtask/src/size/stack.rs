@@ -108,8 +108,9 @@ impl Stack {
         )?;
         if needs > self.room {
             return Err(Failure::new(format!(
-                "size: a leaf can use {} bytes of stack and must leave {MARGIN} of the available \
-                 {}: {}",
+                "size: a leaf can use {} bytes of stack and must leave {MARGIN} of the {} \
+                 available bytes free; functions on the longest chain of calls, with their stack \
+                 in bytes: {}",
                 self.whole_bytes(),
                 self.room,
                 self.whole
