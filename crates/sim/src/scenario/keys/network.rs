@@ -147,7 +147,7 @@ pub(super) const KEYS: &[Key] = &[
     key("border.serial_rate", Count { min: 1_200, max: 10_000_000 }, Optional("no serial line"), None,
         "Bits per second of a serial line between the host and the border router, which is then a mote; each byte of a packet takes ten bits, and a packet has eight bytes of framing. Like TinyOS's PppRouter, the mote processes one packet at a time: it loses a packet whose first byte arrives before the mote has finished the previous packet (`host.serial_busy`). Eight packets may wait towards the host (`host.serial_full`)."),
     key("border.serial_turn", time(0.0, US_PER_S), Default("5 ms"), None,
-        "Time that the mote needs to process a packet from the serial line. The default is an assumption."),
+        "Time that the border router, as a mote, needs to process a packet from the serial line. The default is an assumption."),
     key("border.host_transport", TRANSPORT, Default("redpoll"), None,
         "TCP of a simulated host."),
 
