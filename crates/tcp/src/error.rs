@@ -93,7 +93,7 @@ impl fmt::Display for RecvError {
 
 impl fmt::Display for Gone {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the segment is no longer needed")
+        f.write_str("the bytes were acknowledged, or the connection was reset or aborted")
     }
 }
 

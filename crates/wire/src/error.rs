@@ -31,7 +31,7 @@ impl fmt::Display for Error {
         match self {
             Error::Truncated => f.write_str("truncated"),
             Error::Version => f.write_str("unknown version"),
-            Error::Length => f.write_str("a length contradicts the data"),
+            Error::Length => f.write_str("a length or offset field contradicts the packet"),
             Error::Checksum => f.write_str("wrong checksum"),
             Error::Reserved => f.write_str("reserved value"),
             Error::Unsupported => f.write_str("unsupported format"),
@@ -77,7 +77,10 @@ mod tests {
         let texts = [
             (Error::Truncated, "truncated"),
             (Error::Version, "unknown version"),
-            (Error::Length, "a length contradicts the data"),
+            (
+                Error::Length,
+                "a length or offset field contradicts the packet",
+            ),
             (Error::Checksum, "wrong checksum"),
             (Error::Reserved, "reserved value"),
             (Error::Unsupported, "unsupported format"),
