@@ -98,7 +98,8 @@ pub(crate) struct Waits {
 pub(crate) struct Patience {
     /// Time for a datagram of which only the first fragment has arrived.
     pub(crate) first: Duration,
-    /// Time for any other datagram, whose sender may be waiting for an acknowledgment.
+    /// Time for a datagram of which more than the first fragment has arrived: its sender may be
+    /// waiting for an acknowledgment.
     pub(crate) grown: Duration,
 }
 

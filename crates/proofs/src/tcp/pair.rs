@@ -16,7 +16,7 @@ const ISS: [SeqNum; 2] = [SeqNum(u32::MAX - 100), SeqNum(0x7fff_ffa0)];
 /// Number of segments that the link carries in each direction. Further segments wait at the sender.
 const IN_TRANSIT: usize = 3;
 
-/// The conditions at the two ends.
+/// The settings of the two ends: how they open, write and read, and which options they offer.
 #[derive(Clone, Copy, Debug)]
 pub struct Ends {
     /// Bytes that each end writes before it closes.

@@ -183,7 +183,7 @@ enum Clients {
     /// New connections, one every 5 s. In each seed they begin at another time relative to the
     /// attack's packets, which are periodic too.
     New,
-    /// One connection to the echo service.
+    /// The client keeps one connection to the echo service open during the attack.
     Open,
 }
 

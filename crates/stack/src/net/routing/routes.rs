@@ -338,7 +338,8 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
             .map(RouteSlot::via)
     }
 
-    /// Returns the next hop to `dst` in the table of a leaf, which has few routes, all given.
+    /// Returns the next hop to `dst` in the table of a leaf. The program has given all of its few
+    /// routes, so none expires.
     pub(crate) fn longest(&self, dst: &Addr) -> Option<Via> {
         let mut entries = self.entries();
         let found = entries.find(|r| r.prefix.shares_prefix(dst, r.len()));
