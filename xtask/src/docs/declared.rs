@@ -478,7 +478,10 @@ mod tests {
         assert!(error("[x]\ncolumns = \"y\"\nrows = []\n").contains("no columns `y`"));
         assert!(error("[x]\nscene = \"a\"\n").contains("scene"));
         let uneven = "[x]\ncorner = \"a\"\ncolumns = [{ head = \"b\" }]\n";
-        assert!(error(&format!("{uneven}rows = [{{ head = [\"c\", \"d\"] }}]")).contains("heads"));
+        assert!(
+            error(&format!("{uneven}rows = [{{ head = [\"c\", \"d\"] }}]"))
+                .contains("the row's `head` and the block's `corner` have different numbers")
+        );
         assert!(
             error(&format!(
                 "{uneven}rows = [{{ head = \"c\", cells = [\"1\", \"2\"] }}]"
