@@ -1,5 +1,5 @@
 // The filter of the packet list: a packet must match all words. `node:leaf-12`, `from:`, `to:`,
-// `proto:tcp`, `lost`, `again` and `ack` are criteria; other words must occur in the row. A minus
+// `proto:tcp`, `lost`, `retransmitted` and `ack` are criteria; other words must occur in the row. A minus
 // before a word inverts it.
 
 import { ACK } from "./protocol";
@@ -55,7 +55,7 @@ function term(word: string, store: Store): Matcher {
   switch (word) {
     case "lost":
       return isLost;
-    case "again":
+    case "retransmitted":
       return (frame) => frame.again;
     case "ack":
       return (frame) => frame.kind === ACK;

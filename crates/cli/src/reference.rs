@@ -15,8 +15,8 @@ const HEAD: &str = "\
 
 <!-- Generated from the help texts of the program: cargo xtask reference --write -->
 
-This page is the reference of the program `redpoll`, of its built-in scenarios and of the `make` targets. It has
-the texts of `redpoll COMMAND --help`. [A mesh on your computer](../up.md) describes how to join a mesh, and how
+This page is for users of the program `redpoll`. Afterwards you know its commands and options, as `redpoll
+COMMAND --help` prints them, its built-in scenarios, and the targets of `make`. [A mesh on your computer](../up.md) describes how to join a mesh, and how
 to use captures, applications and other transports.
 
 `make build` puts the program into `target/release/`. `redpoll man [COMMAND] | man -l -` shows the same as a man

@@ -11,8 +11,8 @@ const TCP: &str = "crates/capi/include/redpoll_tcp.h";
 /// Returns the page of nodes and sockets.
 pub fn page(workspace: &Workspace) -> Result<String, Failure> {
     let about = format!(
-        "This page is the reference of the C interface, for developers in C. It has each declaration of\n\
-         [`redpoll.h`](../../{HEADER}) with its comment. [Redpoll for C](../c.md) describes how to use them,\n\
+        "This page is for developers in C. Afterwards you know the purpose, arguments and errors of each declaration of\n\
+         [`redpoll.h`](../../{HEADER}). [Redpoll for C](../c.md) describes how to use them,\n\
          and [a tutorial](../book/c-program.md) has a complete program. TCP alone has [its own\n\
          page](c-tcp.md)."
     );
@@ -22,8 +22,8 @@ pub fn page(workspace: &Workspace) -> Result<String, Failure> {
 /// Returns the page of TCP alone.
 pub fn tcp_page(workspace: &Workspace) -> Result<String, Failure> {
     let about = format!(
-        "This page is the reference of TCP without nodes and sockets, for developers in C who have IPv6.\n\
-         It has each declaration of [`redpoll_tcp.h`](../../{TCP}) with its comment.\n\
+        "This page is for developers in C whose device has IPv6. Afterwards you know the purpose, arguments and errors\n\
+         of each declaration of [`redpoll_tcp.h`](../../{TCP}): TCP without nodes and sockets.\n\
          [Redpoll for C](../c.md#tcp-alone) compares the two interfaces."
     );
     of(workspace, TCP, "TCP alone, for C", &about)

@@ -12,8 +12,8 @@ use super::{escaped, head};
 const PACKAGE: &str = "crates/python/python/redpoll";
 
 pub fn page(workspace: &Workspace) -> Result<String, Failure> {
-    let about = "This page is the reference of the Python package, for users of Python. It has each public name with its\n\
-        docstring. [Redpoll in Python](../python.md) describes how to use them.";
+    let about = "This page is for users of the Python package. Afterwards you know the purpose, arguments and errors of each\n\
+        public name. [Redpoll in Python](../python.md) describes how to use them.";
     let mut out = head("Python interface", about, PACKAGE);
     let folder = workspace.root.join(PACKAGE);
     let mut definitions = BTreeMap::new();
