@@ -132,6 +132,7 @@ mod tests {
         let text = render(&report, &scenario, &[], false);
         let name = &report.nodes[1].name;
         assert!(text.contains(&format!("{name}: a router refused this node's address")));
+        assert!(text.contains("\nretransmitted segments by cause: rto (timeout), fast"));
         let mut lines = text.lines().skip_while(|line| !line.starts_with("flow "));
         let (heads, row) = (lines.next().unwrap(), lines.next().unwrap());
         for (head, number) in [("rto", "3001"), ("fast", "3002"), ("tail", "3003")] {

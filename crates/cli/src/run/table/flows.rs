@@ -11,6 +11,11 @@ use super::{ROWS, more, percent};
 /// Maximum number of listed flows that ended early or delivered nothing.
 const TROUBLES: usize = 10;
 
+/// Explains the columns of retransmissions.
+const CAUSES: &str = "retransmitted segments by cause: rto (timeout), fast (fast retransmit), \
+    tail (tail loss probe), link (reported by the link, or a smaller path MTU), probe (closed \
+    window)\n";
+
 pub(super) fn flows(text: &mut String, flows: &[FlowFigures]) {
     if flows.is_empty() {
         text.push_str("no flows\n");
@@ -54,6 +59,7 @@ pub(super) fn flows(text: &mut String, flows: &[FlowFigures]) {
     }
     table.render(text);
     more(text, flows.len(), ROWS, "flows");
+    text.push_str(CAUSES);
     if flows.len() > 1 {
         let delivered: u64 = flows.iter().map(|flow| flow.delivered_bytes).sum();
         let sent: u64 = flows.iter().map(|flow| flow.segments_sent).sum();
