@@ -96,7 +96,7 @@ pub struct RunArgs {
     pub module_log: Option<PathBuf>,
 }
 
-/// Replay a finished run in a browser: its map, frames and plots, at any moment and speed.
+/// Show a finished run in a browser: its map, frames and plots, at any moment and speed.
 ///
 /// Exit code: 0 after Ctrl-C, 1 when the file cannot be read, 2 when the file is not a recording or
 /// the address cannot be used.
@@ -106,7 +106,7 @@ pub struct ViewArgs {
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
 
-    /// Address of this computer at which the replay is served
+    /// Address of this computer at which the page is served
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080",
           value_parser = web_address)]
     pub web: SocketAddr,

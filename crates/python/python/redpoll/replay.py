@@ -21,7 +21,7 @@ _COLUMNS = {
 def mesh(result: Result) -> dict[str, Any]:
     """The nodes, and the figures of each node at each time of the series, in the widget's format."""
     if result.series is None:
-        raise ValueError("the result has no series, so there is nothing to replay; call run with "
+        raise ValueError("the result has no series, so there is nothing to show; call run with "
                          "series_s=1.0, for example")
     names = [node["name"] for node in result.nodes]
     place = {name: index for index, name in enumerate(names)}
