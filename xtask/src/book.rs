@@ -1,13 +1,14 @@
 //! The book: the documents under `docs/`, in the order of `docs/SUMMARY.md`, made by mdBook.
 //!
-//! The links between the documents (`links`) and the form of decision records (`decisions`) are
-//! always checked. If mdBook is installed, the book is built, and the links of its pages are
+//! The links between the documents (`links`), and the form of pages (`pages`) and of decision
+//! records (`decisions`) are always checked. If mdBook is installed, the book is built, and the links of its pages are
 //! checked, too (`rendered`). Links from the book to files outside `docs/` are changed to the
 //! repository on the web, and the simulator replaces its markers if `make wasm` has built it
 //! (`preprocess`). The pictures show real runs (`pictures`).
 
 mod decisions;
 mod links;
+mod pages;
 mod pictures;
 mod preprocess;
 mod rendered;
@@ -27,6 +28,7 @@ const VERSION: &str = "0.5.4";
 /// Checks the links, and builds the book; returns the skipped parts.
 pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
     links::check(workspace)?;
+    pages::check(workspace)?;
     decisions::check(workspace)?;
     pictures::check(workspace)?;
     let Some(program) = program(workspace) else {

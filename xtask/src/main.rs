@@ -137,8 +137,9 @@ Usage: cargo xtask CHECK
               --only NAME       this block; may be repeated
               --program FILE    measure with this program instead of building it
               --loose           instead: list lines with numbers outside of blocks
-  book      checks the links of the documents, builds docs/ as a book into
-            target/book, and checks the links of its pages (needs mdBook: make book)
+  book      checks the links, sizes and first paragraphs of the documents, builds
+            docs/ as a book into target/book, and checks the links of its pages
+            (needs mdBook: make book)
               --pictures        instead: make the pictures of the book again, from runs
               --program FILE    with --pictures: from runs of this program
               --preprocess      for mdBook, which calls this command
