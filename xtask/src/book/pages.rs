@@ -98,7 +98,7 @@ mod tests {
         let page = format!("# Title\n\nAfterwards.\n\n{}", "a".repeat(7_200));
         assert_eq!(
             found("README.md", &page),
-            ["has 7224 bytes, the limit is 7168"]
+            ["has 7222 bytes, the limit is 7168"]
         );
         assert_eq!(found("CHANGELOG.md", &page), [""; 0]);
     }
