@@ -19,7 +19,7 @@ export class Packets {
   readonly input = h("input", {
     type: "search",
     class: "filter",
-    placeholder: "Filter: leaf-12  proto:tcp  lost  retransmitted  -icmpv6   ( / )",
+    placeholder: "Filter: leaf-12  proto:tcp  retransmitted   ( / )",
     "aria-label": "Filter packets",
     spellcheck: "false",
   });
