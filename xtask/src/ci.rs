@@ -263,16 +263,21 @@ fn clippy(workspace: &Workspace) -> Result<Option<String>, Failure> {
     Ok(unjudged)
 }
 
-/// The Rust release whose warnings are errors. Each release has new warnings, which must not
-/// fail the check on a new machine.
-const JUDGED_WITH: &str = "1.95";
+/// The Rust release whose warnings are errors, and whose sizes and instructions are compared. Each
+/// release has new warnings and compiles to other code, which must not fail a check on a new
+/// machine.
+pub const JUDGED_WITH: &str = "1.95";
+
+/// Returns the release in the output of `--version`, if it is not [`JUDGED_WITH`].
+pub fn unjudged_release(version: &str) -> Option<&str> {
+    let release = version.split(' ').nth(1).unwrap_or("?").trim();
+    (!release.starts_with(&format!("{JUDGED_WITH}."))).then_some(release)
+}
 
 /// Returns a note if the installed release is another one, whose warnings are only shown.
 pub fn unjudged(workspace: &Workspace) -> Option<String> {
     let version = workspace::output(workspace.cargo().arg("--version")).unwrap_or_default();
-    let version = version.split(' ').nth(1).unwrap_or("?").trim();
-    let judged = version.starts_with(&format!("{JUDGED_WITH}."));
-    (!judged).then(|| {
+    unjudged_release(&version).map(|version| {
         format!("warnings of Rust {version} are shown; those of {JUDGED_WITH} must be fixed")
     })
 }
@@ -329,7 +334,7 @@ fn size(workspace: &Workspace, way: Way) -> Result<Option<String>, Failure> {
         return Ok(Some(failure.to_string()));
     }
     size::run(workspace, &size::Options::check(way))?;
-    Ok(size::uncounted())
+    Ok(size::uncounted().or_else(|| toolchain.unjudged()))
 }
 
 /// Builds the documentation with the arguments and features of [`clippy`], and with its driver.

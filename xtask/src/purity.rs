@@ -9,6 +9,7 @@ use std::process::Command;
 
 use proc_macro2::TokenTree;
 
+use crate::ci;
 use crate::report::{Failure, Outcome};
 use crate::source;
 use crate::workspace::{self, Workspace};
@@ -109,6 +110,18 @@ pub fn sources(workspace: &Workspace) -> Outcome {
 }
 
 impl Toolchain {
+    /// Returns a note if sizes and counts of instructions are only shown with this release.
+    pub fn unjudged(&self) -> Option<String> {
+        let version = workspace::output(Command::new(&self.rustc).arg("--version"));
+        ci::unjudged_release(&version.unwrap_or_default()).map(|version| {
+            format!(
+                "size: sizes and instructions with Rust {version} are only shown; those with {} \
+                 must match",
+                ci::JUDGED_WITH
+            )
+        })
+    }
+
     /// Returns whether core is compiled from source instead of installed.
     pub fn builds_core(&self) -> bool {
         self.source.is_some()

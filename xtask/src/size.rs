@@ -129,7 +129,7 @@ pub fn run(workspace: &Workspace, options: &Options) -> Outcome {
         }
     }
     if options.check {
-        measured.check(workspace)
+        measured.check(workspace, toolchain.unjudged().as_deref())
     } else {
         Ok(())
     }
