@@ -12,9 +12,9 @@ pub(super) struct Graph<'a> {
 
 pub(super) struct Distances {
     goal: usize,
-    /// Cost of the best path of each node; `None` without a path.
+    /// Cost of the best path from each node to the goal; `None` without a path.
     pub(super) cost: Vec<Option<u32>>,
-    /// Nodes with a path, nearest first.
+    /// Nodes with a path to the goal, the nearest to the goal first.
     pub(super) order: Vec<usize>,
 }
 

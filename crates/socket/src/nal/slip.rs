@@ -29,7 +29,7 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
     /// this net's clock.
     ///
     /// A line cannot wait, so the node drops and counts packets for which it has no room. Flow
-    /// control of the line (RTS/CTS) or a window that the packet slots can hold avoids that.
+    /// control of the line (RTS/CTS) or a window that the packet slots can hold avoids such drops.
     ///
     /// # Errors
     /// The errors of the line. Without an error the future ends when the line ends.

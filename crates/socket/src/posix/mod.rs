@@ -404,7 +404,7 @@ impl<P: Profile> Sockets<'_, P> {
 }
 
 impl Socket {
-    /// Returns whether the socket is usable only after the handshake.
+    /// Returns whether a connection in `state` cannot be used yet, because its handshake continues.
     fn waits_for_handshake(&self, state: State) -> bool {
         is_opening(state) && !self.accepted
     }

@@ -56,7 +56,8 @@ pub(crate) fn walk(first: u8, payload: &[u8], to_group: bool) -> Result<Upper, O
                 check_options(options, at.saturating_add(2), to_group)?;
                 len
             }
-            // §4.4: a header of an unknown type is skipped if no segments are left.
+            // RFC 8200 §4.4: a routing header of an unknown type is skipped if no segments are
+            // left.
             (next_header::ROUTING, &[_, units, _, left, ..]) => {
                 if left > 0 {
                     let code = parameter_problem::HEADER_FIELD;

@@ -77,7 +77,7 @@ impl From<DropReason> for Refusal {
 /// Returns whether `error` may be sent about this packet (RFC 4443 §2.4(e)). `payload` may be only
 /// the beginning of its payload.
 pub(crate) fn may_answer(header: &Ipv6Header, payload: &[u8], error: IcmpError) -> bool {
-    // (e.3) has two exceptions: packet too big, and unknown options.
+    // RFC 4443 §2.4 (e.3) has two exceptions: packet too big, and unknown options.
     let group = header.dst.is_multicast()
         && !matches!(
             error,
@@ -87,7 +87,8 @@ pub(crate) fn may_answer(header: &Ipv6Header, payload: &[u8], error: IcmpError) 
     source && !group && !is_error(header.next_header, payload)
 }
 
-/// Returns whether a packet is, or could be, an ICMPv6 error or a redirect ((e.1), (e.2)).
+/// Returns whether a packet is, or could be, an ICMPv6 error or a redirect (RFC 4443 §2.4 (e.1),
+/// (e.2)).
 fn is_error(first: u8, payload: &[u8]) -> bool {
     let Ok((protocol, offset)) = ipv6::skip_extension_headers(first, payload) else {
         return true;

@@ -19,8 +19,8 @@ pub(crate) const FRAGMENT_HEADER: usize = 8;
 const UNIT: usize = 8;
 /// Units of the longest packet: 1,536 octets behind the header, where RFC 8200 §5 asks for 1,460.
 const UNITS: usize = 192;
-/// "If insufficient fragments are received to complete reassembly of a packet within 60
-/// seconds" (§4.5).
+/// Time for the reassembly of a packet: "If insufficient fragments are received to complete
+/// reassembly of a packet within 60 seconds" (RFC 8200 §4.5).
 const TIMEOUT: Duration = Duration::from_secs(60);
 const TIMEOUT_SLACK: Duration = Duration::from_secs(1);
 /// The offset of the Payload Length field in a packet.
@@ -130,7 +130,7 @@ pub(crate) enum Placement {
     /// The fragment's data are copied into this slot, at its offset behind [`DATA`].
     Copy(SlotId),
     Drop(DropReason),
-    /// The fragment is dropped with its packet, in this slot, because fragments overlap (§4.5).
+    /// The fragment and its packet, which is in this slot, are dropped: fragments overlap (§4.5).
     Spoilt(SlotId),
 }
 
@@ -315,7 +315,8 @@ impl Partial {
     }
 }
 
-/// §4.5: whether `upper`, the upper layer in the first fragment, has its whole header.
+/// Returns whether `upper`, the upper layer in the first fragment, has its whole header (RFC 8200
+/// §4.5).
 pub(crate) fn has_all_headers(protocol: u8, upper: &[u8]) -> bool {
     let least = match protocol {
         next_header::TCP => 20,

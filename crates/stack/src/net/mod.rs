@@ -46,8 +46,8 @@ pub(crate) struct Net<P: Profile> {
     /// Messages of neighbour discovery and routing that are due.
     pub(crate) outbox: Outbox,
     pub(crate) errors: ErrorLimiter,
-    /// The limit of resets. RFC 9293 §3.10.7.1 has none, but in a radio network an answer to each
-    /// stray segment is costly.
+    /// The limit on the rate of TCP resets. RFC 9293 §3.10.7.1 has no such limit, but in a radio
+    /// network an answer to each stray segment is costly.
     pub(crate) resets: ErrorLimiter,
     pub(crate) assist: P::Assist,
     /// The reassembly of IPv6 fragments; `None`: the node does not know fragment headers.

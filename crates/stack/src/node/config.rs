@@ -244,7 +244,8 @@ pub struct NodeMemory<M: Memory + 'static, A: Algorithms = Standard> {
     pub lowpan: LowpanMemory<M>,
 }
 
-/// Returns the seed of random early detection. Unlike a tag, it is not visible on the air.
+/// Returns the seed of random early detection. Unlike the first datagram tag, the seed is not
+/// visible on the air.
 fn dice(secret: &[u8; 16]) -> u64 {
     let mut bytes = [0; 8];
     redpoll_base::copy(secret, &mut bytes);

@@ -186,7 +186,8 @@ impl<P: Profile> Node<P> {
             }
             Consequence::Context(_) => {}
         }
-        // Before the registration is answered: the answer to a sleepy child must wait for a poll.
+        // The link learns of a registration before the answer is queued, because the answer to a
+        // sleepy child must wait for a poll.
         while let Some(tenure) = self.net.routing.poll_tenure() {
             self.link.on_tenure(now, tenure);
         }

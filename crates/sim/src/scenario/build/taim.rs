@@ -1,4 +1,5 @@
-//! Builds TAiM or fair queueing at the border router, and its help for nodes with small windows.
+//! Builds TAiM or fair queueing at the border router, and `spare`, the border router's assistant
+//! for nodes with small windows.
 
 use redpoll_assist::taim::{Lead, Params, Policy, Share};
 

@@ -19,7 +19,7 @@ pub struct BorderParams {
     pub taim: Option<TaimParams>,
     /// Fair queueing between mesh and host, as an alternative to TAiM.
     pub fair_queue: Option<FairQueueParams>,
-    /// Help for nodes with small windows.
+    /// Parameters of `spare`, the assistant for nodes with small windows; `None` without it.
     pub spare: Option<SpareParams>,
     /// A serial line between the border router's radio and its host side.
     pub serial: Option<SerialParams>,

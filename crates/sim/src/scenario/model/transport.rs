@@ -84,7 +84,7 @@ pub struct LossRepair {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum CongestionSpec {
     Engine(CongestionChoice),
-    /// An algorithm of that name, which the caller provides ([`congestion`](crate::congestion)).
+    /// An algorithm with this name, which the caller provides ([`congestion`](crate::congestion)).
     Given(String),
 }
 

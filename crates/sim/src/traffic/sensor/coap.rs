@@ -20,7 +20,7 @@ pub(super) struct Coap {
     is_reliable: bool,
     /// Time between non-confirmable messages.
     spacing: Duration,
-    /// Time before another attempt after a refusal.
+    /// Pause before the next message, after the server has refused a message.
     reconnect: Duration,
     /// The message in progress. Its readings have left the queue, like those in TCP's send buffer.
     /// A body in blocks stays in the queue, because only one of its blocks is in memory.

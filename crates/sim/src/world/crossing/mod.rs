@@ -1,9 +1,10 @@
 //! The crossing between the mesh and hosts: the border router's host side, with TAiM or fair
-//! queueing, help for small windows and a serial line, and the link to the simulated host.
+//! queueing, `spare` (the assistant for nodes with small windows) and a serial line, and the link
+//! to the simulated host.
 //!
 //! A packet from the mesh goes from the border router's node over the serial line, the shaper
-//! and the helper of small windows to the host. A packet from the host takes the same path in
-//! reverse. Each of the three may be absent.
+//! and `spare` to the host. A packet from the host takes the same path in reverse. The serial
+//! line, the shaper and `spare` may each be absent.
 
 mod serial;
 mod shaper;
@@ -38,7 +39,7 @@ pub(super) struct Crossing {
     gate: Gate,
     /// TAiM or fair queueing.
     shaper: Option<Box<Shaper>>,
-    /// Help for the small windows of nodes.
+    /// The assistant for nodes with small windows.
     spare: Option<Box<Spare<HeapMemory>>>,
     /// The line between the border router's radio and its host side.
     serial: Option<Box<Serial>>,
@@ -49,7 +50,7 @@ pub(super) struct Crossing {
     /// Packets from the host for which the border router has no room yet.
     from_host: Waiting,
     to_host: VecDeque<Vec<u8>>,
-    /// Whether the caller reads packets that are not for the simulated host from `to_host`.
+    /// Whether the caller takes from `to_host` the packets for hosts other than the simulated one.
     is_tapped: bool,
     /// Packets for the host that found `to_host` full.
     host_overflow: u64,
@@ -138,7 +139,7 @@ impl Crossing {
         }
     }
 
-    /// Passes a packet from the mesh or the host through the helper of small windows.
+    /// Passes a packet from the mesh or the host through `spare`, and forwards the results.
     fn pass_spare(&mut self, mesh: &mut Mesh<'_>, from: Side, packet: Vec<u8>) {
         let now = mesh.env.now;
         for (to, packet) in spare::pass(self.spare.as_deref_mut(), now, from, packet) {

@@ -1,5 +1,5 @@
-//! The border router's help for the small windows of nodes, between its host side and the
-//! other parts of the crossing.
+//! `spare`, the border router's assistant for nodes with small windows, between the border
+//! router's host side and the other parts of the crossing.
 
 use redpoll_assist::spare::{FlowSlot, Memory, Side, Spare};
 use redpoll_base::Instant;
@@ -20,7 +20,7 @@ pub(super) fn of(params: Option<SpareParams>) -> Option<Box<Spare<HeapMemory>>> 
     })))
 }
 
-/// Passes a packet through the helper. Returns the packets to forward, each with its direction.
+/// Passes a packet through `spare`. Returns the packets to forward, each with its direction.
 pub(super) fn pass(
     spare: Option<&mut Spare<HeapMemory>>,
     now: Instant,

@@ -44,7 +44,7 @@ pub(in crate::world) struct External {
     rest: RadioWork,
     text: Vec<u8>,
     figures: ExternalFigures,
-    /// Whether a notice about damaged bytes from the node was given.
+    /// Whether a notice to the user about damaged bytes from the node was already created.
     has_told_of_damage: bool,
 }
 

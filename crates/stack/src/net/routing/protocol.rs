@@ -213,7 +213,7 @@ pub(super) trait Protocol<M: Memory + 'static> {
     }
 }
 
-/// The absence of a protocol: the defaults.
+/// No routing protocol: every function has its default.
 pub(super) struct NoProtocol;
 
 impl<M: Memory + 'static> Protocol<M> for NoProtocol {}

@@ -142,8 +142,8 @@ fn fresh<O>(dodag: &Dodag<O>) -> PacketInformation {
 }
 
 /// Returns the packet information of a packet that arrived with `present`. If the packet comes from
-/// outside the DODAG, only the type of the option is kept (RFC 9008 §12), because flags could
-/// remove routes.
+/// outside the DODAG, only the type of the option is kept (RFC 9008 §12), because flags set outside
+/// could make routers of the DODAG remove routes.
 fn kept(
     present: Option<PacketInformation>,
     is_outside: bool,

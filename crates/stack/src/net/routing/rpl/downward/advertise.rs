@@ -105,8 +105,8 @@ struct Pending {
 impl Daos {
     pub(super) fn new(rng: &mut Rng) -> Self {
         Daos {
-            // A random number of the linear part (§7.2) is seldom older than the number from
-            // before a restart.
+            // A random Path Sequence in the linear part of the counter (RFC 6550 §7.2) is seldom
+            // older than the last one before a restart.
             path_sequence: Sequence(128_u8.saturating_add(rng.below(112) as u8)),
             sequence: rng.next_u32() as u8,
             tries: 0,
@@ -382,7 +382,8 @@ impl<P: Profile> Downward<P> {
         }
     }
 
-    /// Processes a DAO-ACK of the parent (storing mode) or the root. Returns whether it rejects.
+    /// Processes a DAO-ACK of the parent (storing mode) or the root. Returns whether the DAO-ACK
+    /// rejects the pending DAO.
     pub(in crate::net::routing::rpl) fn on_dao_ack(
         &mut self,
         cx: &mut Context<'_, P>,

@@ -20,7 +20,7 @@ const GONE_S: u16 = 60;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::net::routing::rpl) enum DioOutcome {
-    /// The DIO changes no neighbour.
+    /// The DIO does not change the entry of any neighbour.
     Ignored,
     /// The neighbour has left the DODAG of this node.
     NeighbourLost,
@@ -274,8 +274,8 @@ impl<P: Profile> Upward<P> {
             && dio.version == before.version
             && self.dag_rank(dio.rank) < self.dag_rank(self.rank)
         {
-            // §8.3: Trickle ignores a DIO of a farther node, because the children of this node
-            // possibly do not hear that DIO.
+            // §8.3: Trickle ignores a DIO of a node that is not nearer to the root than this node,
+            // because the children of this node possibly do not hear that DIO.
             self.trickle.on_consistent();
         }
     }

@@ -59,7 +59,7 @@ pub(super) struct Dodag<O> {
     pub(super) configuration: Configuration,
     /// DODAGID.
     pub(super) id: Addr,
-    /// The 64-bit prefix of the addresses of its nodes.
+    /// The 64-bit prefix of the addresses of the DODAG's nodes.
     pub(super) prefix: Addr,
 }
 

@@ -192,7 +192,7 @@ impl<P: Profile> Upward<P> {
         }
         self.rank = rank;
         self.lowest = self.lowest.min(rank);
-        // The next DIO advertises a small change.
+        // A small change of the rank does not reset Trickle: the next regular DIO advertises it.
         let large = self.min_hop().unwrap_or(1).saturating_mul(LARGE_CHANGE);
         if rank.abs_diff(self.advertised) >= large && !self.is_leaf() {
             self.reset_trickle(cx);
