@@ -49,9 +49,9 @@ pub(crate) struct Over<'p> {
 }
 
 impl<const N: usize> Bench<N> {
-    /// Runs the transfer `at` each loss rate. `values` computes the metrics from the runs with all
-    /// seeds, and returns infinity for a metric without a value. Calls `on_transfer` before each
-    /// transfer.
+    /// Runs a transfer for each stack, loss rate and seed; `at` returns the transfer for a loss
+    /// rate. `values` computes the metrics from the runs with all seeds, and returns infinity for
+    /// a metric without a value. Calls `on_transfer` before each transfer.
     pub(crate) fn run(
         &self,
         over: &Over<'_>,

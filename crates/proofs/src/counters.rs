@@ -40,11 +40,11 @@ pub struct World {
     counter: FrameCounter,
     stored: u32,
     before: u32,
-    /// The requested value, and whether it was written.
+    /// The value that the counter has asked to store, and whether persistent memory contains it.
     request: Option<(u32, bool)>,
     /// Lowest counter value that was never used.
     unused: u32,
-    /// Whether a frame lacked a counter, and no later event could have provided one.
+    /// Whether a frame has found no usable counter value since the node's last restart.
     waits: bool,
 }
 

@@ -35,7 +35,7 @@ pub struct Kept {
 pub struct Store<'a> {
     /// Path of the file.
     pub path: &'a str,
-    /// Fingerprint of the sources under which the runs are stored.
+    /// Fingerprint of the sources on which the runs depend. The file stores the runs under it.
     pub fingerprint: &'a str,
 }
 

@@ -227,8 +227,8 @@ const PROPERTIES: [Property; 26] = [
 ];
 
 /// Tests all properties of `radio`. During the test only this crate may use the radio, because it
-/// sets the radio's addresses and gives the radio work. While waiting, it repeatedly calls `idle`,
-/// which lets a processor rest or simulated time pass.
+/// sets the radio's addresses and gives the radio work. While this function waits, it repeatedly
+/// calls `idle`, which lets a processor rest or simulated time pass.
 ///
 /// With [`Limits::default`] the test takes less than a second of the radio's time.
 pub fn examine(

@@ -168,7 +168,8 @@ pub(crate) fn gives_up(bench: &mut Bench<'_>) -> Finding {
     bench.load(&frame)?;
     let other = frames::to_short(bench.dsn(), NOBODY, false, 116);
     for number in 0..14 {
-        // The gap of one symbol is too short for an assessment of eight symbols.
+        // The gap of one symbol between the tester's frames is too short for an assessment of eight
+        // symbols.
         bench.tester().send_after(us(500 + number * 4_272), &other);
     }
     bench.wait(us(2_500))?;

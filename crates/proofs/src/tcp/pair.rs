@@ -50,7 +50,7 @@ pub struct Link {
 
 /// The model of two connections and the link between them.
 pub struct PairModel {
-    /// The conditions at the ends.
+    /// The settings of the two ends.
     pub ends: Ends,
     /// The budget and the defects of the link.
     pub link: Link,

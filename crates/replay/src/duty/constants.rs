@@ -19,7 +19,7 @@ pub(super) const fn rt(ticks: u64) -> Duration {
 /// Ticks per second of the clock of Contiki's CSMA layer; a tick lasts 7.8125 ms.
 pub(super) const CLOCK_HZ: u64 = 128;
 
-/// Returns the duration of `ticks` of that clock, rounded to a microsecond.
+/// Returns the duration of `ticks` of the clock with 128 Hz, rounded to a microsecond.
 pub(super) const fn ct(ticks: u64) -> Duration {
     rt(ticks.saturating_mul(RTIMER_HZ / CLOCK_HZ))
 }

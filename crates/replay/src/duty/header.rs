@@ -1,8 +1,8 @@
 //! Bytes that the methods add to frames: the short frames of X-MAC and LPP, and the headers of LPP
 //! and of ContikiMAC before 3.0.
 //!
-//! All begin with a zero, which is not a 6LoWPAN dispatch (RFC 4944 §5.1: not a LoWPAN frame). The
-//! formats are not Contiki's, but have the same lengths.
+//! All these frames and headers begin with a zero byte, which is not a 6LoWPAN dispatch (RFC 4944
+//! §5.1: not a LoWPAN frame). The formats are not Contiki's, but have the same lengths.
 
 use redpoll_mac::Meaning;
 use redpoll_wire::ieee802154::Address;

@@ -1,9 +1,9 @@
 //! Contiki's CSMA layer above a duty-cycled MAC, releases 2.5 to 3.0: the times of retransmissions,
 //! and the wait of the next frame.
 //!
-//! Its unit of time is the wake-up cycle of the MAC. A frame whose channel was busy or that was not
-//! acknowledged waits for at least one cycle. A frame that was queued behind another frame waits
-//! for at least one cycle, too.
+//! The layer's unit of time is the wake-up cycle of the MAC. A frame whose channel was busy or that
+//! was not acknowledged waits for at least one cycle. A frame that was queued behind another frame
+//! waits for at least one cycle, too.
 
 use redpoll_base::{Instant, Rng};
 

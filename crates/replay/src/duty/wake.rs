@@ -1,9 +1,9 @@
 //! Receiver of ContikiMAC.
 //!
-//! Each cycle it assesses the channel twice. If it detects energy, another node may be repeating a
-//! frame for this node, so the receiver stays on. It returns to sleep when the frame has arrived,
-//! when silence lasts longer than the gap between two copies, or (*fast sleep*) when energy lasts
-//! longer than a frame without the start of one.
+//! Each cycle the receiver assesses the channel twice. If it detects energy, another node may be
+//! repeating a frame for this node, so the receiver stays on. It returns to sleep when the frame
+//! has arrived, when silence lasts longer than the gap between two copies, or (*fast sleep*) when
+//! energy lasts longer than a frame, but no frame has started.
 
 use redpoll_base::{Duration, Instant};
 

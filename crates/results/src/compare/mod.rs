@@ -119,7 +119,7 @@ fn lines(a: &[Report], b: &[Report]) -> Vec<Line> {
     lines.collect()
 }
 
-/// Figures of a run by their position in the list and their name.
+/// Values of a run's figures. Each key is the position of a figure in a comparison, and its name.
 pub(crate) type Figures = BTreeMap<(usize, String), f64>;
 
 /// Returns the figures of a run that comparisons and pictures of sweeps use.

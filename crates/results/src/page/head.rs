@@ -37,7 +37,7 @@ pub struct Cause {
     pub remedy: String,
 }
 
-/// Number of connections with causes that the page shows.
+/// Maximum number of slowed connections that the page lists with their causes.
 const CONNECTIONS: usize = 8;
 
 pub(super) fn write(

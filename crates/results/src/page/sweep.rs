@@ -19,7 +19,7 @@ const COLUMNS: [(&str, &str); 4] = [
     ("RTT p50, mean of flows (ms)", "RTT p50 (ms)"),
     ("charge of all nodes (mC)", "charge (mC)"),
 ];
-/// Number of commands on the page.
+/// Maximum number of points whose commands the page shows.
 const COMMANDS: usize = 24;
 
 /// Renders the page of `side`, whose file or folder is `name`. The error states what is missing.

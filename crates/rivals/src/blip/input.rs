@@ -140,7 +140,8 @@ impl Blip {
         let resends = !self.on_new_ack(c, body, seg)
             && c.outstanding() > 0
             && self.on_duplicate(c, body, seg);
-        // Any segment that is sent counts as the acknowledgment.
+        // A segment that `on_duplicate` requests counts as the acknowledgment, so no other one is
+        // owed.
         let mut owed = !resends && !seg.payload.is_empty();
         if seg.seq != c.ackno {
             if self.is_far(c, seg) {

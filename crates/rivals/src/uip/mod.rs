@@ -5,8 +5,8 @@
 //! an acknowledgment and dropped. There is no queue: each segment with data is acknowledged at
 //! once. The announced window is one segment. Numbers have the same width as in uIP's code.
 //!
-//! With [`Timing::Standard`] and a longer segment it represents other stacks with one segment in
-//! flight.
+//! With [`Timing::Standard`] and a longer segment, this rival represents other stacks with one
+//! segment in flight.
 
 pub mod forwarding;
 mod input;

@@ -242,7 +242,8 @@ fn each_attack_leaves_a_share_to(clients: Clients, seeds: u64) {
             attack.name,
             share * 100.0
         );
-        // The reasons concern the air time, which a new connection hardly needs.
+        // The documented reasons for a smaller share concern the lack of air time. A new connection
+        // needs little air time, so no reason applies to `Clients::New`.
         let is_explained =
             clients == Clients::Open && reasons::reason(attack.name, Target::Leaf).is_some();
         if share < KEEPS && !is_explained {

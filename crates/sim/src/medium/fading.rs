@@ -1,7 +1,7 @@
 //! Block fading: time is divided into blocks of one coherence time, and a directed link has one
 //! gain in each block.
 //!
-//! The seed, the link and the number of the block determine a gain, by a hash. The gain is
+//! A hash of the seed, the link and the number of the time block determines a gain. The gain is
 //! independent of other events, and is computed only when the link's sender begins to transmit. A
 //! transmission keeps the gain of the block in which it begins.
 
@@ -34,7 +34,7 @@ pub struct Fader {
 struct LinkFader {
     mean_mw: f64,
     seed: u64,
-    /// Offset of this link's blocks from those of other links.
+    /// Random offset of the start of this link's time blocks.
     phase_us: u64,
     block: u64,
 }

@@ -14,7 +14,8 @@ use crate::scenario::{Role, Scenario};
 /// Bytes of a route in a node that has short addresses only, and is built without the feature
 /// `rpl-eui64`. A test of `redpoll-stack` measures them.
 pub(super) const SHORT_ROUTE_BYTES: usize = 28;
-/// Bytes of a candidate neighbour in a node of the same build.
+/// Bytes of a candidate neighbour in a node that has short addresses only, and is built without the
+/// feature `rpl-eui64`.
 const SHORT_NEIGHBOUR_BYTES: usize = 14;
 // The simulator is built with `rpl-eui64`, which makes each entry 4 or 6 bytes larger.
 const _: () = assert!(size_of::<Option<RouteSlot>>() == SHORT_ROUTE_BYTES + 4);

@@ -100,7 +100,7 @@ pub(crate) fn take_sealed(node: &SimNode) -> Option<Sealed> {
 pub(super) fn unused(scenario: &Scenario) -> usize {
     match scenario.security {
         Some(_) => 0,
-        // The state of security, and two counters.
+        // The state of link-layer security and two counters are unused.
         None => size_of::<Option<Security<HeapMemory>>>() + size_of::<[u32; 2]>(),
     }
 }

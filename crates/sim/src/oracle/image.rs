@@ -18,8 +18,8 @@ pub struct ImageFigures {
     pub resumed: u64,
     /// Time of the leaf's first request, in seconds since the beginning of the run.
     pub began_s: f64,
-    /// Time from that request until the whole image was in flash, in seconds; `null` if it is
-    /// incomplete.
+    /// Time from the leaf's first request until the whole image was in flash, in seconds; `null`
+    /// if the image is incomplete.
     pub took_s: Option<f64>,
     /// Excess of `sent_bytes` over the image's size, in percent; `null` for an incomplete image.
     pub sent_twice_percent: Option<f64>,

@@ -81,8 +81,8 @@ figures! {
         evicted,
         /// Overheard frames, whatever their destination.
         heard,
-        /// Copies that the next hop was overheard forwarding; 0 unless the rules lock copies or
-        /// hold packets back.
+        /// Copies that the next hop was overheard forwarding; 0 unless the cache's rules lock
+        /// copies or hold packets back.
         reached,
         /// Duplicate acknowledgments dropped, because the router retransmits the requested copy.
         duplicates,

@@ -104,7 +104,8 @@ impl Ears {
         }
     }
 
-    /// Ends the reception of `node`, which will transmit or be off. Returns the transmission.
+    /// Ends the reception of `node`, which will transmit or be off. Returns the transmission that
+    /// `node` was receiving.
     pub fn abandon(&mut self, node: usize) -> Option<TxId> {
         match self {
             Ears::Disk(ears) => ears[node].abandon(),
