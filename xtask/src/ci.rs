@@ -208,8 +208,8 @@ fn computed() -> Option<f64> {
     /// Linux counts in hundredths of a second, whatever the frequency of its timer is.
     const TICKS_PER_S: f64 = 100.0;
     let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
-    // A name may contain blanks, so fields are read after its closing bracket; the first is the
-    // state.
+    // The name of the process is in brackets and may contain blanks, so the fields are read after
+    // its closing bracket. The first of these fields is the state of the process.
     let (_, fields) = stat.rsplit_once(')')?;
     let ticks = fields.split_whitespace().skip(13).take(2);
     ticks

@@ -73,7 +73,7 @@ impl Test {
     }
 
     fn run_with(&self, args: &[&str]) -> Result<Output, String> {
-        // Tests that wait have limits in real time.
+        // Tests that wait have limits in real time, so they do not run with a low priority.
         let mut run = if self.waits() {
             Command::new(&self.program)
         } else {

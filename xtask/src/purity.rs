@@ -191,7 +191,7 @@ impl Toolchain {
                 .env("RUSTC_BOOTSTRAP", "1")
                 .args(["-Z", libraries.build_std()]);
             // Path at which cargo looks for the sources; without this variable it looks in the
-            // sysroot, where the package has a link to the same place.
+            // sysroot, where Debian's package has a link to the same folder.
             command.env("__CARGO_TESTS_ONLY_SRC_ROOT", source.join("library"));
             command.args([Path::new("--target-dir"), &target_dir(workspace)]);
         }

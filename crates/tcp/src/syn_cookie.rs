@@ -19,8 +19,8 @@ use crate::{Config, Request, Segment, SeqNum};
 const TICK_BITS: u32 = 26;
 pub(crate) const LONGEST_AGE: Duration = Duration::from_micros(2 << TICK_BITS);
 
-/// Mask of the bits that encode the MSS: an index of [`MSS`], or the index after its last for our
-/// own MSS or more, because larger segments are never sent.
+/// Mask of the bits that encode the peer's MSS. Their value is an index of [`MSS`]. The value after
+/// the last index stands for our own MSS or more, because we never send larger segments.
 const MSS_BITS: u32 = 7;
 const MSS: [u16; 7] = [64, 216, 344, 462, 536, 904, 1220];
 

@@ -69,8 +69,8 @@ impl<A: Algorithms> Host<A> {
         Host::new(conn, now)
     }
 
-    /// Returns a connection that this side established. The peer announced `mss` and `window`, and
-    /// no timestamps whatever `config` has. Time is 0 afterwards.
+    /// Returns a connection that this side established. The peer announced `mss` and `window`. It
+    /// did not offer timestamps, even if `config` has them. Time is 0 afterwards.
     pub fn established(config: &Config<A>, mss: u16, window: u16) -> Self {
         Host::established_with(config, mss, window, 4096, 4096)
     }

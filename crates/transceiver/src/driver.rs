@@ -38,7 +38,7 @@ pub trait Transceiver {
     fn disable(&mut self);
 }
 
-/// A clock, and an alarm by it.
+/// A clock, and an alarm at a time of this clock.
 pub trait Ticker {
     /// Returns the time since an arbitrary moment. It never decreases.
     fn now(&self) -> Instant;

@@ -30,7 +30,7 @@ pub struct Run {
     scribe: Scribe,
     clock: Clock,
     anchor: Anchor,
-    /// Simulated time of the next slice.
+    /// Duration of the next slice in simulated time.
     step: Duration,
     /// Time to which the run goes as fast as possible, without messages.
     jump: Option<Instant>,

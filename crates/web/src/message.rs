@@ -282,7 +282,8 @@ pub struct Clock {
 pub struct Answer {
     pub id: u32,
     pub ok: bool,
-    /// The action, the reason for a refusal, or the requested layers of a frame as JSON.
+    /// The completed action in words, the reason for a refusal, or the requested layers of a frame
+    /// as JSON.
     pub text: String,
 }
 

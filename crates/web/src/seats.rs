@@ -25,9 +25,10 @@ struct Entry {
 }
 
 impl Seats {
-    /// Occupies a seat. If none is free, the browser whose ping has been unanswered for longest
-    /// loses its seat; at the limit of `network`, only a browser of `network` does. `None` if no
-    /// such ping is older than [`GRACE`].
+    /// Occupies a seat for a browser of `network`. If no seat is free, the browser whose ping has
+    /// been unanswered for longest loses its seat. If `network` has as many seats as one network
+    /// may have, only a browser of `network` can lose its seat. Returns `None` if no browser that
+    /// can lose its seat has left a ping unanswered for [`GRACE`].
     pub(crate) fn take(self: &Arc<Self>, network: Network) -> Option<Seat> {
         let mut entries = self.lock();
         let of_network = entries.iter().filter(|it| it.network == network).count();

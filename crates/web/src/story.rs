@@ -226,7 +226,7 @@ impl<R: Read + Seek> Reader<R> {
     }
 }
 
-/// Reads a line; 0 at the end.
+/// Reads the next line into `line`, and returns its length in bytes; 0 at the end of the input.
 fn next_line(input: &mut impl BufRead, line: &mut String) -> io::Result<usize> {
     line.clear();
     let len = input.take(LONGEST).read_line(line)?;

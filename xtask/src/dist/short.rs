@@ -115,8 +115,8 @@ fn contents(listing: &str) -> Outcome {
     )
 }
 
-/// Checks that no man page of the whole program has the place of one of the daemon's: dpkg would refuse to install both
-/// packages.
+/// Checks that no man page of the whole program has the path of a man page of the daemon, because
+/// dpkg would refuse to install both packages.
 fn beside_the_whole(release: &Release<'_>, listing: &str) -> Outcome {
     let pages = release.out.join("pages");
     create(&pages)?;

@@ -44,7 +44,7 @@ pub struct Row {
 #[derive(Debug)]
 pub struct Cell {
     pub template: Template,
-    /// The runs of each seed; empty if the text has no number.
+    /// An entry for each seed; empty if the text of the cell has no number.
     pub runs: Vec<Compared>,
 }
 

@@ -2,8 +2,8 @@
 //! their transmission times; and the bytes of security in a frame.
 //!
 //! The derivation is that of `docs/model/throughput.md`, "What one hop can carry", with frames with
-//! and without security. Over more hops each frame takes the same time at every hop, so the share
-//! is the same; collisions are not included.
+//! and without security. Over more hops each frame takes the same time at every hop, so the ratio
+//! of goodput with security to goodput without it is the same. Collisions are not included.
 
 use super::Figure;
 use super::bound::{Bound, Judged};
@@ -153,7 +153,7 @@ pub(super) const FIGURES: &[Figure] = &[
         &[],
         AS_DERIVED,
     ),
-    // Virtual time is exact: any other number of bytes gives another goodput.
+    // Virtual time is exact, so the ratio is 1 only if security adds ten bytes to each frame.
     secured(
         "goodput with security / goodput without it and with ten more bytes in each frame",
         "line-3",

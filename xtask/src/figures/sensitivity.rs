@@ -1,12 +1,12 @@
-//! The influences on goodput over 1 to 4 hops: the lines as shipped, with one parameter changed
-//! at a time. The table shows how far the promised figures would move.
+//! The influences on goodput over 1 to 4 hops: the built-in scenarios `line-1` to `line-4`, with
+//! one change at a time. The table shows how far each change moves the promised figures.
 
 use super::measures::first_goodput;
 use super::simulate;
 use crate::report::{Failure, Outcome};
 use crate::workspace::Workspace;
 
-/// The lines with one changed setting.
+/// A change of the scenarios `line-1` to `line-4`, for one row of the table.
 struct Change {
     what: &'static str,
     options: &'static [&'static str],

@@ -306,7 +306,8 @@ fn right_edge(adapted: &mut Adapted) -> bool {
         return false;
     }
     let mut changed = false;
-    // Bytes that FreeBSD accepts beyond the library's window; a FIN takes one of them.
+    // `beyond`: bytes that FreeBSD accepts beyond the library's window. `ended`: 1 after a FIN of
+    // the tool, which takes one sequence number.
     let (mut beyond, mut ended) = (0, 0);
     for line in &mut adapted.script.lines {
         beyond = buffer_size(line).map_or(beyond, |bytes| bytes.saturating_sub(65_536));

@@ -1,6 +1,6 @@
 //! Favours: relaxed comparisons, each used only for a script that does not pass without it.
 //!
-//! A favour is kept if the script then passes or fails at a later line.
+//! A favour is kept if the script passes with it, or fails at a later line than without it.
 
 use super::adapt::Adapted;
 use super::script::Line;

@@ -58,7 +58,8 @@ pub(crate) struct Pin {
 }
 
 impl Pin {
-    /// Returns the sequence numbers, the first of which may be acknowledged.
+    /// Returns the sequence numbers of the pinned segment. Those before `una`, SND.UNA, are
+    /// acknowledged.
     pub(crate) fn range(&self, una: SeqNum) -> SeqRange {
         let end = una + self.end.bytes();
         SeqRange::new(end - u32::from(self.len), end)
