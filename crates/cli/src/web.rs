@@ -34,7 +34,8 @@ pub(crate) fn greeting(server: &Server) -> String {
     )
 }
 
-/// Returns a text about the users who can also reach the page, if there are any.
+/// Returns a text about other users who can reach the page; empty if only users of this computer
+/// can.
 fn exposure(address: SocketAddr) -> String {
     if address.ip().is_loopback() {
         String::new()

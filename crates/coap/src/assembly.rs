@@ -64,7 +64,8 @@ impl Assemblies {
         block: Block,
         payload: &[u8],
     ) -> Progress {
-        // RFC 7959 §2.5: after EXCHANGE_LIFETIME, clients must not rely on stored blocks.
+        // RFC 7959 §2.5: clients must not rely on stored blocks after EXCHANGE_LIFETIME. It is
+        // counted from the last accepted block.
         let lifetime = self.lifetime;
         self.under_way
             .retain(|assembly| assembly.touched + lifetime > now);

@@ -139,7 +139,7 @@ impl Flow {
         !it.flags.syn() && self.is_within(it, expects, it.seq) && least.unwrap_or(expects) <= it.seq
     }
 
-    /// Returns whether `number` is in the window of the receiver of `it`, or at its end.
+    /// Returns whether `number` is in the window of the receiver of `it`, or the first number after it.
     fn is_within(&self, it: &Segment, expects: SeqNum, number: SeqNum) -> bool {
         number.since(expects) <= self.side(!it.from_upper).reach
     }
@@ -296,8 +296,8 @@ impl Flow {
 }
 
 impl Side {
-    /// Records a sent segment. `counts`: the receiver accepts the segment, so it is probably not
-    /// forged.
+    /// Records a segment that this end sent. `counts`: the receiver accepts the segment, so it is
+    /// probably not forged.
     fn on_sent(&mut self, now: Instant, it: &Segment, is_timed: bool, counts: bool) {
         let end = it.end();
         if self.end.is_none_or(|known| end > known) {

@@ -16,16 +16,17 @@
 //!
 //! TSS retransmits after the same time as DTC, and forwards the packets of a direction one at a
 //! time: the following packets wait here until the next hop is heard forwarding the previous one,
-//! or until the previous one is acknowledged. An acknowledgment without effect is repeated.
+//! or until the previous one is acknowledged. The cache repeats an acknowledgment if its receiver
+//! then sends nothing.
 //!
 //! The papers leave these points open, in addition to [`Params`]:
 //!
 //! - The cache stores the numbers, window and timestamps of acknowledgments, and builds its own
 //!   from them. It omits SACK blocks, because old blocks would have another meaning (RFC 2883).
 //! - It observes SYNs and FINs, and never stores or answers them.
-//! - With [`Choice::Oldest`] it stores a copy while it has no other of that direction of the
-//!   connection. With several segments in flight the copy is therefore the oldest, for which the
-//!   receiver waits.
+//! - With [`Choice::Oldest`] the cache copies a segment only if it has no other copy for the same
+//!   direction of the connection. With several segments in flight the copy is therefore the
+//!   oldest, for which the receiver waits.
 //! - The next hop has a segment once it is heard forwarding the segment, whole or as the last
 //!   fragment. If the node cannot receive this frame, because the radio is off, or cannot read it,
 //!   because it is [secured](Cache::on_heard), only an acknowledgment shows that the next hop has

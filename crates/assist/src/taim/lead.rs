@@ -36,7 +36,7 @@ impl VirtualTime {
         self.count_at = now + COUNTS;
     }
 
-    /// Adds a flow that has become active since the last count.
+    /// Adds one to the number of active flows, for a flow that became active since the last count.
     pub(super) fn on_more(&mut self) {
         self.flows = self.flows.saturating_add(1);
     }

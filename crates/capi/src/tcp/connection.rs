@@ -18,7 +18,8 @@ pub(crate) const BUFFER_MIN: usize = 64;
 /// Longest send or receive buffer in bytes, because windows are not scaled.
 const BUFFER_MAX: usize = 65_535;
 
-/// The first port of the range for connections of clients, and their number (RFC 6335 §6).
+/// The first local port for connections that the host opens, and the number of such ports
+/// (RFC 6335 §6).
 const EPHEMERAL_FIRST: u16 = 49_152;
 const EPHEMERAL_COUNT: u16 = 16_384;
 

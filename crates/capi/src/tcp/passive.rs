@@ -14,7 +14,8 @@ use super::{Host, RpTcp};
 use crate::endpoint::RpEndpoint;
 use crate::error::{Code, code, value};
 
-/// The treatment of requests without a free half-open entry: SYN cookies with the feature `full`.
+/// The treatment of connection requests that arrive when no half-open entry is free: SYN cookies
+/// with the feature `full`.
 #[derive(Debug)]
 pub(crate) enum Flooded {}
 

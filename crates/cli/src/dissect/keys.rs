@@ -41,7 +41,8 @@ impl std::fmt::Debug for Key {
 }
 
 impl KeyArgs {
-    /// Returns the keys. A short address without a name gets the EUI-64 of a scenario's node.
+    /// Returns the keys. A short address that no `--eui64` names gets the EUI-64 of a scenario's
+    /// node.
     pub fn keys(&self) -> Keys {
         let key = self.key.as_ref().map(|Key(key)| *key);
         let keys = Keys::new(key, self.names.clone(), EUI64_PREFIX);

@@ -204,7 +204,8 @@ impl Record {
 
     /// Writes the events since the last call; returns the simulated time until the next call.
     pub(super) fn write(&mut self, world: &mut World) -> Result<Duration, Failure> {
-        /// Simulated time between two writes: short for a smooth replay and small buffers.
+        /// Simulated time between two writes. It is short, so that the recording shows smooth
+        /// changes and buffers stay small.
         const STEP: Duration = Duration::from_millis(50);
         const MANY: usize = 1_000;
         let frames = self.writer.write(world);

@@ -198,8 +198,9 @@ impl Point {
     }
 }
 
-/// Returns by how many bytes peak memory exceeds `all`, the memory at the start. Growth of pages of
-/// the program's file, which had `of_file` bytes at the start, is not counted.
+/// Returns by how many bytes peak memory exceeds `all`, the memory at the start. Pages of the
+/// program's file are not counted if they were loaded later; `of_file` is the number of bytes of
+/// such pages at the start.
 fn growth([all, of_file]: [u64; 2]) -> u64 {
     let file = memory("RssFile:").saturating_sub(of_file);
     memory("VmHWM:").saturating_sub(all).saturating_sub(file)

@@ -184,7 +184,7 @@ fn tell(text: &str) -> Result<(), Halt> {
     print(text).map_err(|error| cannot_write("to standard output", &error).into())
 }
 
-/// Refuses a file that another program has written.
+/// Refuses an output file that exists already, unless `redpoll tune` has written it.
 fn may_write(option: &str, path: &Path) -> Result<(), Failure> {
     // Do not read a device or a pipe, because the read may never end.
     if !path.is_file() {

@@ -44,7 +44,8 @@ pub struct QuickSender {
     /// Number of the first block that has never been sent.
     next: u32,
     queue: VecDeque<u32>,
-    /// Time at which the next set begins without an answer; `None` while `queue` is not empty.
+    /// Time at which the next set begins if no answer arrives before it; `None` while `queue` is
+    /// not empty.
     pause: Option<Instant>,
     /// NON_TIMEOUT_RANDOM, which is the same between all sets.
     timeout: Duration,
