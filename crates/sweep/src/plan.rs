@@ -16,7 +16,7 @@ const RUNS_MAX: usize = 1_000_000;
 #[derive(Debug, thiserror::Error)]
 #[error("{file}{problem}")]
 pub struct PlanError {
-    /// The sweep's file and a colon; empty without a file.
+    /// Path of the sweep's or goal's file, followed by `: `; empty if there is no file.
     pub(crate) file: String,
     pub(crate) problem: Problem,
 }
@@ -25,7 +25,7 @@ pub struct PlanError {
 pub(crate) enum Problem {
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
-    /// Any other mistake in the sweep's file.
+    /// Any mistake of a sweep or goal other than a mistake in its scenario.
     #[error("{0}")]
     Other(String),
 }

@@ -25,7 +25,7 @@ pub(super) struct Events {
 
 impl Events {
     pub(super) fn new(interface: String) -> Events {
-        // The socket is open before the first look, so no change is missed.
+        // The socket is open before the interface's state is read, so no change is missed.
         let links = Links::watch();
         let links = links.inspect_err(|error| debug!(%error, "cannot watch interfaces"));
         Events {

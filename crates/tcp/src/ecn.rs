@@ -63,8 +63,8 @@ impl EcnState {
         }
     }
 
-    /// Returns the ECN flags of other segments: ECE while a mark is echoed, and CWR with the first
-    /// new data after a reduction (RFC 3168 §6.1.2).
+    /// Returns the ECN flags of a segment without SYN: ECE while a mark is echoed, and CWR with the
+    /// first new data after a reduction (RFC 3168 §6.1.2).
     pub(crate) fn flags(&self, is_new_data: bool) -> Flags {
         if is_new_data {
             self.news

@@ -33,7 +33,7 @@ pub struct Options {
 /// and rarely carry these options.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Extra {
-    /// The segment has neither of the two options.
+    /// The segment has neither a SACK nor a Fast Open option.
     #[default]
     None,
     /// SACK (RFC 2018 §3); not on SYN segments. An empty list means no option.

@@ -10,7 +10,8 @@ pub fn reset_reply(meta: &IpMeta, seg: &Segment<'_>) -> Option<Header> {
     reset_between(&Request::new(meta, seg), seg)
 }
 
-/// Returns the reset that answers the segment of a request, if the segment must be answered.
+/// Returns the reset that answers `seg`, a segment between the two ends of `ends`; `None` if `seg`
+/// must not be answered.
 #[inline(never)] // size
 pub(crate) fn reset_between(ends: &Request, seg: &Segment<'_>) -> Option<Header> {
     let Request { local, remote, .. } = ends;

@@ -73,8 +73,8 @@ impl RttEstimator {
         self.again = true;
     }
 
-    /// Ends the timed segment at `end`, because the part up to `end` is about to be acknowledged
-    /// and the rest will not be.
+    /// Shortens the timed segment to end at `end`, because an ACK is about to cover only the part
+    /// up to `end`.
     pub(crate) fn on_part_acked(&mut self, end: Ahead) {
         self.end = self.end.min(end);
     }

@@ -35,7 +35,8 @@ impl<P: Profile> Node<P> {
         self.net.joiner = Some(Joiner::new(slot_size, partials));
     }
 
-    /// Stores a fragment for this node. The fragment header is `offset` bytes behind the fixed one.
+    /// Stores a fragment for this node. The fragment header starts `offset` bytes after the fixed
+    /// IPv6 header.
     pub(super) fn collect(
         &mut self,
         now: Instant,

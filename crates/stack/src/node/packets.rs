@@ -124,9 +124,9 @@ impl<P: Profile> Node<P> {
         }
     }
 
-    /// Makes a segment that leaves on this side. Returns its next hop, if it has one. Both sides
-    /// share this function, because the compiler makes a copy of [`Transports::pull`] for each
-    /// closure.
+    /// Makes a segment that leaves through the interface `side`. Returns the segment, and its next
+    /// hop if it has one. Both interfaces share this function, because the compiler makes a copy of
+    /// [`Transports::pull`] for each closure.
     pub(super) fn pull(
         &mut self,
         now: Instant,
@@ -146,7 +146,8 @@ impl<P: Profile> Node<P> {
         self.transports.pull(now, &ask, reach)
     }
 
-    /// Drops a segment without a next hop. Its connection pauses after two losses.
+    /// Drops a segment without a next hop, and reports it as lost. Its connection pauses after two
+    /// consecutive losses.
     pub(super) fn on_no_route(&mut self, now: Instant, pulled: &Pulled) {
         self.net.routing.on_unreachable(now, &pulled.dst);
         self.counters.drop(DropReason::NoRoute);

@@ -22,7 +22,7 @@ pub struct UdpSlot<B: Bytes> {
     ring: B,
     head: usize,
     used: usize,
-    /// Whether a datagram has arrived since the last event.
+    /// Whether a datagram has arrived since the socket's last readable event.
     readable: bool,
 }
 

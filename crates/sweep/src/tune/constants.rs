@@ -13,7 +13,7 @@ use crate::draw::split;
 /// without this text is not overwritten.
 pub const MARK: &str = "Made by `redpoll tune`";
 
-/// A value in a form that both languages have.
+/// A value in a form that Rust and C both have.
 enum Constant {
     /// A time in microseconds.
     Time(u64),

@@ -13,7 +13,7 @@ use super::standing::Aims;
 use crate::draw::Range;
 use crate::plan::{NO_SCENARIO, PlanError, Problem, SECOND_SCENARIO, scene, walk, written};
 
-/// The space of a search and its aims.
+/// The input of a search: the free keys with their values, the aims, and the effort.
 #[derive(Clone, Debug)]
 pub struct Goal {
     pub space: Space,

@@ -26,7 +26,8 @@ pub(super) fn install(place: &Place, is_print: bool) -> Result<String, Failure> 
     }
     let mut firewall = system.choose(place.firewall)?;
     let mut change = addition(&system, firewall, place);
-    // A kernel may have nftables without support for queues: ip6tables replaces it then.
+    // A kernel may have nftables without support for queues. The rules are then added with
+    // ip6tables.
     let is_free = place.firewall.is_none() && system.has_ip6tables();
     if firewall == Firewall::Nft && is_free && !change.is_possible() {
         firewall = Firewall::Ip6tables;

@@ -70,8 +70,8 @@ impl System {
         }
     }
 
-    /// Returns the program for new rules: the one that `asked` names, or the one that has our
-    /// rules, or the one that made the other rules.
+    /// Returns the program for new rules: the one that `asked` names, otherwise the one that has
+    /// our rules, otherwise the one with which the system's other rules were made.
     pub(super) fn choose(&self, asked: Option<Firewall>) -> Result<Firewall, Failure> {
         if let Some(asked) = asked {
             return Ok(self.same(asked));

@@ -36,7 +36,8 @@ impl NewReno {
     fn usable(&self, acked: u32, mss: u32) -> u32 {
         let mut usable = self.cwnd();
         if acked.wrapping_add(mss) > usable {
-            // The rounding cannot matter if `acked` is smaller, and the division is slow.
+            // If `acked` is at least one segment below cwnd, rounding down to whole segments does
+            // not matter, so the slow division is skipped.
             usable = divide(usable, mss).wrapping_mul(mss);
         }
         usable

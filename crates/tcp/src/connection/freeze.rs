@@ -26,8 +26,8 @@ const STATES: [Synchronized; 6] = [
 
 /// Stored marks, in the order of the low bits of a byte.
 const MARKS: [Marks; 4] = [Marks::CLOSING, Marks::SACK, Marks::NAGLE, Marks::TIMESTAMPS];
-/// Numbers of the other bits of the byte, in this order: both ends use ECN; a mark must be echoed;
-/// an acknowledgment is owed; timestamps are in use.
+/// Numbers of the bits above those of `MARKS` in the same byte, in this order: both ends use ECN; a
+/// mark must be echoed; an acknowledgment is owed; timestamps are in use.
 const ECN: u8 = 4;
 const ECHOES: u8 = 5;
 const OWES: u8 = 6;

@@ -37,7 +37,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         self.answer_by_reset(seg)
     }
 
-    /// Processes a segment in the other states (RFC 9293 §3.10.7.4).
+    /// Processes a segment in SYN-RECEIVED or a synchronised state (RFC 9293 §3.10.7.4).
     #[inline(never)] // size
     fn other_states(&mut self, meta: &IpMeta, seg: &Segment<'_>) -> Step {
         self.check_timestamp(seg)?; // before the others: RFC 7323 §5.3

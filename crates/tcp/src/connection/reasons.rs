@@ -288,8 +288,9 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
             .max(1)
     }
 
-    /// Returns whether cwnd allows the segment (RFC 5681 §3.1). Data received beyond a gap are not
-    /// in the network, which implements limited transmit (RFC 3042). A FIN does not count.
+    /// Returns whether cwnd allows the segment (RFC 5681 §3.1). Data received beyond a gap do not
+    /// count as in the network. This rule implements limited transmit (RFC 3042). A FIN does not
+    /// count as a byte.
     #[inline(never)] // size
     fn fits_cwnd(&self, plan: &Plan) -> bool {
         self.in_flight().wrapping_add(plan.len) <= self.cc.cwnd()

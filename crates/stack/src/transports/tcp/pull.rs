@@ -1,5 +1,5 @@
-//! Segments for the link or the host side: the choice of the connection that makes the next one,
-//! and its outcome.
+//! Segments for the link or the host side: the choice of the connection that makes the next
+//! segment, and the report of the segment's outcome.
 
 use redpoll_base::{Addr, Instant, Memory};
 use redpoll_tcp::{Algorithms, Gone, SegmentDesc, Terms, Token};

@@ -370,7 +370,8 @@ pub fn line(
     figure.line(series, metric, cases, read)
 }
 
-/// Adds a line of plots with a point for each of 2 to 6 hops. The page collapses its rows.
+/// Adds a line with a point for each of 2 to 6 hops. The study's page collapses the rows of these
+/// points.
 pub fn aside(
     figure: &mut Figure,
     series: &str,

@@ -9,7 +9,7 @@ use redpoll_experiments::{Figure, Handle, Line};
 
 pub(super) const HOPS_LABEL: &str = "hops";
 
-/// Adds the segments of a variant by hops.
+/// Adds a line of the segments that arrived with a variant, by the number of hops.
 pub(super) fn of(figure: &mut Figure, mac: Mac, variant: Variant) -> Line {
     line(
         figure,

@@ -149,7 +149,7 @@ fn mechanism(figure: &mut Figure) {
             let entry = figure
                 .made(At::new(VERDICT, word), metric, [judged], |[value]| value)
                 .judged(format!("{word}-{id}"));
-            // The verdict about the link holds, and needs no cause.
+            // The row `link` holds, so the page gives no cause of a deviation for it.
             if traffic == UDP_UP && id != "link" {
                 entry.cause(UPSTREAM, &beside);
             }
@@ -172,8 +172,8 @@ pub fn figure_10() -> Figure {
     };
     let udp = [UDP_UP, UDP_DOWN].map(|traffic| pair(traffic, THROUGHPUT, throughput));
     let tcp = [TCP_UP, TCP_DOWN].map(|traffic| pair(traffic, JAIN, |run| fairness(run, FLOWS)));
-    // Adds rows in which one node forwards all traffic, as in the paper, at this load and at
-    // heavier ones.
+    // Adds rows in which one node forwards all traffic, as in the paper, at the paper's heaviest
+    // load and at two heavier ones.
     let mut at_a_neck = |traffic| {
         [HEAVY, FULLER, FULLEST].map(|load| {
             let (name, case) = neck(traffic, load);

@@ -11,7 +11,7 @@ use redpoll_experiments::{Figure, Line, Metric, Reading, Run};
 /// queue; a mote on a serial line as border router.
 ///
 /// From TinyOS 2.1.2 and its driver of the CC2420: five attempts per frame; a first backoff of up
-/// to 9.8 ms without exponent, and almost no limit of attempts (later backoffs are up to 2.4 ms
+/// to 9.8 ms without exponent, and almost no limit of backoffs (later backoffs are up to 2.4 ms
 /// there, and as long as the first one here); Trickle from 0.25 to 256 s without suppression; the
 /// 150 bytes of transmit buffer of its example.
 ///

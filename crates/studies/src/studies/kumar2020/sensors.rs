@@ -229,7 +229,7 @@ fn losses_at_21(figure: &mut Figure) -> Vec<Handle> {
             });
             rows.push(row.handle());
         }
-        // For the first two cases, the lines of the figure contain this point.
+        // The figure's lines already have the reliability of the first two cases at 21 % loss.
         if index > 1 {
             let row = figure.point(At::new(series, 21_u32), RELIABILITY, &case, reliability);
             rows.push(row.handle());

@@ -55,7 +55,7 @@ struct Looking {
     charge_before: Option<f64>,
     /// Bytes that arrived in attempts that failed.
     delivered_before: u64,
-    /// Time of the last arrival in the previous sample.
+    /// Time of the last arrival that the previous sample reported.
     last_arrival_s: Option<f64>,
     found: Found,
 }
