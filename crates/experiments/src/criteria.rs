@@ -75,7 +75,7 @@ pub struct Judgement {
     most: Option<f64>,
     /// The paper's statement, shortened.
     pub says: Option<String>,
-    /// The section of the paper with the statement.
+    /// The section of the paper that contains the statement `says`.
     pub section: Option<String>,
     /// The reason for the band or, for a row that explains other rows, the explanation.
     pub why: String,

@@ -233,7 +233,7 @@ impl Results {
         };
         let raw = read().map_err(|error| match error {
             rusqlite::Error::SqliteFailure(..) => self.wrong(error),
-            // A column has another type, or its text is not UTF-8.
+            // A column does not have the expected type, or its text is not UTF-8.
             _ => damaged(error.to_string()),
         })?;
         let case = case.text();

@@ -2,7 +2,7 @@
 
 /// Size in bytes of the buffer between a service and its connection, for either direction.
 pub(crate) const HELD: usize = 512;
-/// Bytes for the connection: the number already sent, and the total.
+/// A buffer of bytes for the connection: bytes up to `sent` were sent, those up to `end` wait.
 pub(crate) struct Held {
     pub(crate) bytes: [u8; HELD],
     pub(crate) sent: usize,

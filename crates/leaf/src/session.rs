@@ -53,7 +53,7 @@ pub(crate) struct Session {
     /// Number of completed handshakes that the node had refused for lack of a free connection when
     /// [`Session::look`] was last called.
     turned_away: u32,
-    /// Whether a peer with a refused connection waits.
+    /// Whether a peer waits whose connection the node has refused.
     is_wanted: bool,
 }
 

@@ -133,7 +133,7 @@ impl Gateway {
     const STEP: Duration = Duration::from_millis(50);
     /// Packets taken from the host in a row before the mesh gets its turn.
     const BURST: usize = 16;
-    /// The longest wait; its value is not critical.
+    /// Longest sleep of the loop if no event occurs; its value is not critical.
     const MAX_WAIT: StdDuration = StdDuration::from_secs(1);
 
     /// Makes a gateway between a mesh and `tun` and `forwarder`. The clock starts at zero now.

@@ -186,7 +186,7 @@ impl Reach {
         &self.exposed
     }
 
-    /// Returns the number of packets from the mesh that were dropped here.
+    /// Returns the number of packets of nodes for which `may_leave` returned `false`.
     pub fn withheld(&self) -> u64 {
         self.withheld
     }

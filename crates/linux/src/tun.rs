@@ -97,8 +97,9 @@ impl Tun {
     pub fn create(config: &TunConfig) -> Result<Tun, TunError> {
         let device = open()?;
         let name = attach(&device, &config.name)?;
-        // This check comes after `attach`, so that a user without permission gets that error. This
-        // user may still create an interface with the same address in another namespace.
+        // This check comes after `attach`, so that a user without permission gets the error of
+        // `attach`. This user may still create an interface with the same address in another
+        // namespace.
         if UdpSocket::bind(SocketAddrV6::new(config.address, 0, 0, 0)).is_ok() {
             return Err(TunError::AddressInUse(config.address));
         }

@@ -141,7 +141,8 @@ pub struct Occupancy {
     pub current: u8,
     /// Greatest number of datagrams.
     pub peak: u8,
-    /// Integral over time up to `since`, in datagrams times microseconds.
+    /// Integral of the number of datagrams over the time up to `since`, in datagrams times
+    /// microseconds.
     datagram_us: u64,
     since: Instant,
 }

@@ -9,14 +9,14 @@ pub const PENDING_MAX: usize = 8;
 struct PendingBit {
     neighbour: u16,
     pending: bool,
-    /// Whether the radio's copy lacks this change.
+    /// Whether the radio's copy of the table lacks the present value of this entry.
     untold: bool,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Pending {
     entries: [Option<PendingBit>; PENDING_MAX],
-    /// Number of entries that the radio's copy lacks.
+    /// Number of entries whose present value the radio's copy of the table lacks.
     untold: u8,
 }
 

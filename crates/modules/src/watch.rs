@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 const LOOK: Duration = Duration::from_millis(50);
 
 pub(crate) struct Watch {
-    /// Number of starts and ends of runs; odd while a node runs.
+    /// Number of times that a node has begun or stopped running; odd while a node runs.
     turn: AtomicU64,
     who: AtomicUsize,
     nodes: Mutex<Vec<Watched>>,

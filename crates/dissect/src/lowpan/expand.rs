@@ -39,7 +39,7 @@ pub struct Expanded {
     pub tunnel_hop_limit: Option<u8>,
 }
 
-/// Maximum number of nested headers.
+/// Maximum number of nested IPv6 headers that are expanded.
 const NESTED_MAX: usize = 8;
 
 /// The dispatch of the older header compression (RFC 4944 §5.1).
@@ -175,7 +175,7 @@ impl Expander<'_> {
         let Some(context) = self.contexts.lookup(cid) else {
             return (Addr(addr), Some(cid));
         };
-        // RFC 6282 §3.1.1: bits covered by context information are always used.
+        // RFC 6282 §3.1.1: address bits that the context covers always come from the context.
         let len = usize::from(context.len);
         for (at, (to, from)) in addr.iter_mut().zip(context.prefix.0).enumerate() {
             let covered = len.saturating_sub(8 * at).min(8) as u32;

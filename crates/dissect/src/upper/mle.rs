@@ -3,7 +3,7 @@
 use crate::layer::{Bytes, Layer, hex};
 use crate::thread::mle_tlv;
 
-/// Security suite of messages without security in MLE.
+/// Value of the security suite field in messages that MLE does not protect.
 const NO_SECURITY: u8 = 255;
 
 /// Decodes the message in a UDP datagram; `None` if the datagram is empty.

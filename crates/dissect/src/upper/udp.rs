@@ -26,7 +26,8 @@ pub(super) fn show(packet: &Packet, layers: &mut Vec<Layer>) {
     let is_whole = !packet.is_part && !packet.is_short;
     let is_length_right = usize::from(length) == packet.body_len();
     if packet.is_udp_elided {
-        // RFC 6282 §4.3.2: allowed only if another integrity check covers the datagram.
+        // RFC 6282 §4.3.2: a sender may elide the checksum only if another integrity check
+        // covers the datagram.
         layer.say("(checksum elided)");
         layer.flag("redpoll.udp.checksum_elided", true);
     } else {

@@ -118,7 +118,7 @@ impl Looks {
                 let known = variants.entry(base.to_owned()).or_default();
                 let variant = match suffix {
                     "" => 0,
-                    // This variant has Redpoll's defaults, and one style in all figures.
+                    // The variant `Redpoll` has Redpoll's defaults, and one style in all figures.
                     "Redpoll" => 1,
                     _ => match known.iter().position(|it| it == suffix) {
                         Some(at) => 2 + at,

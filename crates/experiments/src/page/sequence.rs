@@ -38,7 +38,7 @@ pub struct Range {
 pub struct Shades {
     pub name: String,
     pub look: Look,
-    /// Beginning and end of each period.
+    /// Beginning and end of each period, in seconds since the connection's start.
     pub times: Vec<(f64, f64)>,
 }
 

@@ -245,7 +245,7 @@ impl<C> Pair<C> {
 }
 
 pub(super) fn ends(host: &TcpStream, target: SocketAddrV6) -> Ends {
-    // The call fails on a socket that has been reset meanwhile.
+    // `peer_addr` fails on a socket that has been reset meanwhile.
     let nobody = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
     (host.peer_addr().unwrap_or(nobody), target)
 }

@@ -46,7 +46,7 @@ pub fn give_up(account: Option<&Account>, keeps: &[Keep]) -> io::Result<()> {
         caps::clear(None, CapSet::Bounding).map_err(io::Error::other)?;
     }
     if let Some(account) = account {
-        // Otherwise a change from user 0 empties the permitted set.
+        // Without this call, a change from user 0 empties the permitted set.
         prctl::set_keepcaps(!kept.is_empty())?;
         become_account(account)?;
         prctl::set_keepcaps(false)?;

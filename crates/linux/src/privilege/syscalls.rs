@@ -78,7 +78,7 @@ mod filter {
         libc::SYS_request_key,
         libc::SYS_keyctl,
         libc::SYS_syslog,
-        // Settings of the whole computer.
+        // Calls that change settings of the whole computer.
         libc::SYS_reboot,
         libc::SYS_swapon,
         libc::SYS_swapoff,

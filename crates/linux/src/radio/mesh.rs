@@ -30,13 +30,14 @@ pub struct RadioMesh<P: Profile> {
     node: Node<P>,
     gate: Gate,
     radio: Radio,
-    /// The radio's functions must not change, because the node is configured for them.
+    /// Functions of the radio for which the node is configured. A radio that is set up again must
+    /// have the same functions.
     caps: RadioCaps,
     keeper: Keeper,
     now: Instant,
     loaded: FrameBuf,
     from_host: VecDeque<Vec<u8>>,
-    /// Packets of the host that were dropped.
+    /// Packets from the host that were dropped because `from_host` was full.
     turned_away: u64,
     notices: VecDeque<Notice>,
 }

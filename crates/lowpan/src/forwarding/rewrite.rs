@@ -9,7 +9,7 @@ use crate::receive::Piece;
 use crate::transmit::udp_header;
 
 /// Rewrites a first fragment: decrements the hop limit (RFC 8200 §3), and compresses the headers
-/// for the next link. `None` if it does not fit.
+/// for the next link. `None` if the rewritten fragment does not fit into `out`.
 pub(super) fn rewrite(
     out: &mut Cursor<'_>,
     header: &Ipv6Header,

@@ -96,10 +96,10 @@ pub(crate) struct Waits {
 /// Time for which a stalled datagram keeps a slot or an entry that another datagram needs.
 #[derive(Clone, Copy)]
 pub(crate) struct Patience {
-    /// Time for a datagram of which only the first fragment has arrived.
+    /// Time for which a datagram keeps its slot or entry if only its first fragment has arrived.
     pub(crate) first: Duration,
-    /// Time for a datagram of which more than the first fragment has arrived: its sender may be
-    /// waiting for an acknowledgment.
+    /// Time for which a datagram keeps its slot or entry if more than its first fragment has
+    /// arrived: its sender may be waiting for an acknowledgment.
     pub(crate) grown: Duration,
 }
 
@@ -354,7 +354,8 @@ impl<M: Memory> Recovery<M> {
     }
 
     /// Evicts a stalled datagram, preferably one with only a first fragment, and returns its slot.
-    /// If such datagrams occupy all but [`RESERVE`] of the `slots`, they count as stalled sooner.
+    /// If datagrams with only a first fragment occupy all but [`RESERVE`] of the `slots`, these
+    /// datagrams count as stalled sooner.
     pub(crate) fn evict(&mut self, now: Instant, slots: usize, is_full: bool) -> Option<SlotId> {
         let arriving = || self.incoming.as_ref().iter().filter_map(Incoming::peek);
         let firsts = arriving().filter(|entry| entry.slot.is_some() && !entry.has_grown());

@@ -29,7 +29,7 @@ pub enum CycledResult {
     Answered {
         /// The Imm-ACK's frame-pending bit.
         frame_pending: bool,
-        /// Time since the start of that copy.
+        /// Time since the start of the acknowledged copy.
         begun_ago: Duration,
     },
     /// The radio has assessed the channel.
@@ -176,7 +176,7 @@ pub enum CycleEvent<'f> {
     Answered {
         /// The submitted frame.
         target: Target,
-        /// Time since the start of that copy.
+        /// Time since the start of the acknowledged copy.
         begun_ago: Duration,
     },
     /// A frame that was not repeated was acknowledged.

@@ -26,7 +26,8 @@ pub trait Access: Clone + Debug {
     /// Radio operations of this method in addition to those of every radio:
     /// [`RadioWork::Cycled`](crate::RadioWork::Cycled). [`Infallible`] if there are none.
     type Work: Copy + PartialEq + Eq + Debug;
-    /// The results of these operations: [`RadioResult::Cycled`](crate::RadioResult::Cycled).
+    /// The results of the operations that `Work` describes:
+    /// [`RadioResult::Cycled`](crate::RadioResult::Cycled).
     type Done: Copy + PartialEq + Eq + Debug + Into<CycledResult>;
     /// The [`Cycle`] of a method whose receivers are mostly off; [`Infallible`] for other methods.
     type Cycle: Cycle<Self::Work>;

@@ -59,8 +59,8 @@ impl FrameCounter {
         self.next >= self.stored && !self.is_exhausted()
     }
 
-    /// Returns, once, the value to store now: when half a range is left. The caller reports the
-    /// result with [`Self::on_stored`] or [`Self::on_failed`].
+    /// Returns the value to store, once, as soon as at most half of a range is unused. The caller
+    /// reports the result with [`Self::on_stored`] or [`Self::on_failed`].
     pub(super) fn poll(&mut self) -> Option<u32> {
         let left = self.stored.saturating_sub(self.next);
         if left > self.stretch / 2 || self.asked != self.stored || self.stored == EXHAUSTED {

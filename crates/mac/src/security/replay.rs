@@ -22,7 +22,7 @@ pub(super) enum Age {
     New,
     /// The frame has the counter of its sender's last one.
     Repeated,
-    /// The frame has a lower counter.
+    /// The frame has a lower counter than its sender's last one.
     Old,
     /// The sender has no entry, and the table is full.
     NoRoom,

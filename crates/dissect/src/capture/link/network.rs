@@ -135,8 +135,8 @@ pub(super) fn loopback(record: &Record) -> Result<Content<'_>, String> {
         .split_first_chunk::<4>()
         .ok_or("a truncated loopback header")?;
     let (here, network) = (u32::from_le_bytes(*family), u32::from_be_bytes(*family));
-    // A protocol number is below 65,536 in the order in which it was written, and above in the
-    // other order.
+    // A protocol number is below 65,536 if read in the byte order in which it was written, and
+    // above in the other byte order.
     let family = match record.link {
         number::NULL if here <= u16::MAX.into() => here,
         _ => network,

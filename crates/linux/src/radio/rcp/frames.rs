@@ -24,7 +24,7 @@ impl Rcp {
     /// reports the end, before which no other frame may be sent.
     pub fn transmit(&mut self, now: Instant, mpdu: &[u8], cca: bool) {
         if self.phase != Phase::Ready || self.transmission.is_some() {
-            // Reports a busy channel, because the frame was not transmitted.
+            // The radio cannot send now. `ChannelBusy` states that the frame was not transmitted.
             self.events.push_back(Event::Done(RadioResult::ChannelBusy));
             return;
         }
