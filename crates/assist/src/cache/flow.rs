@@ -139,7 +139,8 @@ impl Flow {
         !it.flags.syn() && self.is_within(it, expects, it.seq) && least.unwrap_or(expects) <= it.seq
     }
 
-    /// Returns whether `number` is in the window of the receiver of `it`, or the first number after it.
+    /// Returns whether `number` is in the window of the receiver of `it`, or is the first number
+    /// after that window.
     fn is_within(&self, it: &Segment, expects: SeqNum, number: SeqNum) -> bool {
         number.since(expects) <= self.side(!it.from_upper).reach
     }
