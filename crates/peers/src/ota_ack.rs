@@ -103,8 +103,8 @@ fn values(runs: &[Measured]) -> [f64; METRICS.len()] {
     ]
 }
 
-/// Returns the rules and the figures as text: a block per metric, a line per subject, a column per
-/// loss.
+/// Returns the bench's settings and its figures as text: a block per metric, a line per subject, a
+/// column per loss.
 pub fn table(plan: &Plan, figures: &[Figure]) -> String {
     let rules = format!(
         "ota-ack: {} blocks of {BLOCK} B, and the receiver answers each block with one byte; the \

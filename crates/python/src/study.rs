@@ -50,7 +50,7 @@ pub fn study_rows(
         rows.extend(of_figure.map_err(|problem| unknown(&problem))?);
     }
     let text = |name| Column::new(name, CellType::Text);
-    // Each row has a separate unit.
+    // The unit of the numbers differs from row to row, so the column `unit` names it.
     let number = |name| Column {
         unit: Some("in the column unit"),
         ..Column::new(name, CellType::Number)

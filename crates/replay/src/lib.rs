@@ -2,10 +2,10 @@
 //! to 3.0, the backoffs and retries of TinyOS 2.1.2, a TCP that passes whole packets to the link,
 //! the algorithms of other TCP engines, the objective function of TinyRPL, and parameters of RPL.
 //!
-//! The MACs have the constants and defects of those releases. No device uses this crate.
-//! [`Segments`] is the handover of a `redpoll_stack::Node`, [`ReplayRules`] are the rules of its
-//! RPL, [`OtherTcp`] has the algorithms of its TCP, and [`Replay`] is the access method of a
-//! `redpoll_mac::Mac`:
+//! The MACs have the constants and defects of these releases of Contiki and TinyOS. No device uses
+//! this crate. [`Segments`] is the handover of a `redpoll_stack::Node`, [`ReplayRules`] are the
+//! rules of its RPL, [`OtherTcp`] has the algorithms of its TCP, and [`Replay`] is the access method
+//! of a `redpoll_mac::Mac`:
 //!
 //! ```
 //! use redpoll_base::Rng;

@@ -21,7 +21,7 @@ pub struct Body<B> {
     pub tx: Ring<B>,
     pub rx: Ring<B>,
     events: u8,
-    /// Whether the application was refused room to send.
+    /// Whether the application waits for room in the send buffer.
     starved: bool,
     /// Whether the application will send no more data.
     pub closing: bool,

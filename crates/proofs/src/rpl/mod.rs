@@ -21,7 +21,7 @@ pub enum Change {
     Restart(usize),
 }
 
-/// The model: a graph and the conditions of its run.
+/// The model: a graph, and the settings, losses and defect of its run.
 #[derive(Clone, Copy, Debug)]
 pub struct Trial {
     /// The links at the start.

@@ -1,6 +1,6 @@
 //! Pictures of a result: flows and nodes over time, their totals, and the mesh.
 //!
-//! They are SVG with the style of the studies' pages ([`redpoll_experiments::page`]).
+//! The pictures are SVG with the style of the studies' pages ([`redpoll_experiments::page`]).
 //! [`self_contained`] adds this style. With the feature `images`, `standalone` also converts the
 //! letters to outlines, and `png` renders an image.
 

@@ -34,7 +34,7 @@ const TIMES: [(&str, f64); 6] = [
 #[derive(Clone, Debug)]
 pub struct Swept {
     pub pictures: Vec<Picture>,
-    /// Names of the pictures that were left out because all points have the same number.
+    /// Names of the pictures that were left out because the figure has the same mean at all points.
     pub constant: Vec<&'static str>,
 }
 

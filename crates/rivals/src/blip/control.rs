@@ -40,13 +40,13 @@ pub struct Control {
     pub(super) has_new: bool,
     /// Sequence number after the last byte that the application has written.
     pub(super) seqno: SeqNum,
-    /// The first byte that is not acknowledged.
+    /// Sequence number of the first byte that the peer has not acknowledged.
     pub(super) head: SeqNum,
     /// Sequence number of the first byte in the send buffer.
     pub(super) start: SeqNum,
     /// Sequence number after the last byte that was sent.
     pub(super) sent: SeqNum,
-    /// The next byte that is expected.
+    /// Sequence number of the next byte that is expected from the peer.
     pub(super) ackno: SeqNum,
     pub(super) rwnd: u16,
     pub(super) cwnd: u16,

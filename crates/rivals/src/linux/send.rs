@@ -299,7 +299,7 @@ impl Linux {
                 self.on_duplicate(c, body);
             } else if c.snd.count == 0 {
                 // The answer to a probe shows that the peer is alive, so the connection must not
-                // reach RETRIES. The time of the next probe stays.
+                // reach RETRIES. The time of the next probe does not change.
                 c.backoff = c.backoff.min(LONGEST_PROBE);
             }
             return;
@@ -328,8 +328,8 @@ impl Linux {
         c.fin_acked |= fin == 1;
         match snd.recover {
             Some(recover) if ack < recover => {
-                // RFC 6582: one more segment is missing. After a timeout, all segments are
-                // retransmitted in any case.
+                // A partial acknowledgment shows that one more segment is missing (RFC 6582). After
+                // a timeout, all segments are retransmitted in any case.
                 snd.again = snd.nxt >= snd.max;
                 if snd.nxt < snd.max {
                     c.cc.on_acknowledged(now, acked.max(1) as u32, true);

@@ -1,6 +1,6 @@
 //! smoltcp's TCP, with its own IP layer, as the transport of a node.
 //!
-//! Unlike the others, this rival is the original crate. Its interface has the medium IP and a
+//! Unlike the other rivals, this one is the original crate. Its interface has the medium IP and a
 //! device with room for one incoming packet and a few outgoing ones. A packet for the node
 //! enters with an IPv6 header. The node uses only the TCP segment of an outgoing packet, and
 //! adds its own header. Options without a name in Redpoll (window scaling) are omitted.

@@ -1,7 +1,7 @@
 //! Forwarding by uIP's routers in Contiki 2.5 (uip-fw): a packet that a router has already
 //! forwarded is dropped.
 //!
-//! There is room for thirty packets. A clock counts their age, but it runs only on nodes with
+//! A router remembers thirty packets. A clock counts their age, but it runs only on nodes with
 //! connections of their own. On a router the first 29 packets therefore stay forever, and each
 //! later packet takes the thirtieth place. Addresses and number identify a packet
 //! ([`UipConfig::numbers`](super::UipConfig::numbers)): a retransmission by its sender has a new
