@@ -389,7 +389,7 @@ fn modules(workspace: &Workspace) -> Result<Option<String>, Failure> {
     let with = ["--workspace", "--features", "redpoll/modules"];
     if has(workspace, "clippy") {
         let mut cargo = workspace.cargo();
-        // Targets other than these have no code of this feature, and were checked without it.
+        // Only these targets have code of this feature. The other targets were checked without it.
         cargo.arg("clippy").args(with);
         cargo.args(["--bin", "redpoll", "--test", "modules"]);
         if unjudged(workspace).is_none() {

@@ -59,7 +59,8 @@ impl Command {
 /// Version of the library, and the part that the packages compare.
 struct Version {
     full: String,
-    /// The part that changes with the interface: major version, and for 0 also minor version.
+    /// The part that changes with the interface: the major version, and the minor version if the
+    /// major version is 0.
     compatible: String,
 }
 

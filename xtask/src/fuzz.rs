@@ -62,7 +62,8 @@ fn one(
     run.args(["+nightly", "fuzz", "run", "one"])
         .current_dir(&folder);
     run.env("FUZZ_TARGET", target);
-    // Inputs that add coverage go to the first folder; the others are only read.
+    // libFuzzer writes inputs that add coverage to the first folder, and only reads the other
+    // folders.
     run.arg(&found).args(seeds);
     run.args(["--", "-print_final_stats=1"]);
     run.arg(format!("-max_total_time={seconds}"));

@@ -116,8 +116,8 @@ impl<P: Port> Radio for LineRadio<P> {
 
     /// Answers the latest request, and waits for the next.
     fn poll_event(&mut self, cx: &mut Context<'_>, until: Option<Instant>) -> Poll<RadioEvent> {
-        // If the answer is full, ask for a request at once, to send more operations. After an
-        // operation with a result, no operation may follow.
+        // If the answer is full, ask for a request at once, to send more operations. After a load
+        // or a transmission, no operation may follow until its result arrives.
         let until = match self.answerer.is_full() && !self.awaits_result {
             true => Some(self.now),
             false => until,

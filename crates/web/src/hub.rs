@@ -79,7 +79,7 @@ impl Hub {
     pub(crate) fn join(&self) -> (Vec<Message>, broadcast::Receiver<Message>) {
         let mut room = self.room();
         if self.watchers.fetch_add(1, Ordering::SeqCst) == 0 {
-            // Changes without a connected browser were not recorded.
+            // Changes were not recorded while no browser was connected.
             room.forget();
         }
         // The page acts on keys as soon as it has the greeting, and must then know the clock.

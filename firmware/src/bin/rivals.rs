@@ -202,8 +202,8 @@ macro_rules! run {
     ($name:literal, $payload:expr, $segments:expr, $make:expr, $kind:ty) => {{
         static mut SLOTS: Option<[Place<<$kind as Protocol>::Control>; 2]> = None;
         static mut PORTS: Option<[Port; 2]> = None;
-        // SAFETY: there is one thread, and each expansion of the macro has its own statics. One
-        // pair of tables after the other uses the buffers.
+        // SAFETY: there is one thread, and each expansion of the macro has its own statics. The
+        // pairs of tables use the buffers one after the other.
         let (slots, ports) = unsafe {
             let [a, b, c, d] = &mut *core::ptr::addr_of_mut!(MEMORY);
             let slots = [

@@ -104,7 +104,7 @@ fn iphc(rng: &mut Rng, out: &mut Vec<u8>, behind_group: bool) -> Vec<u8> {
         (_, _, mode) => [16, 8, 2, 0][usize::from(mode)],
     });
     if (m, dac, dam) == (1, 0, 0) {
-        // The whole address of a group.
+        // The whole address of a group is in-line, and its first byte is 0xff.
         dst[0] = 0xff;
     }
     out.extend(dst);

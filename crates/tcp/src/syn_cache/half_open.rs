@@ -21,7 +21,7 @@ const MOST_CHALLENGES: u8 = 10;
 // This order, small fields first, makes the code smaller: see `Connection`.
 #[repr(C)]
 pub struct HalfOpen {
-    /// Number of times the answer was due; 0 in a free entry.
+    /// Number of times that the answer became due, retransmissions included; 0 in a free entry.
     pub(super) tries: u8,
     pub(super) due: bool,
     /// Number of our address to which the request was sent.
