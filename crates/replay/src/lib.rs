@@ -4,8 +4,8 @@
 //!
 //! The MACs have the constants and defects of these releases of Contiki and TinyOS. No device uses
 //! this crate. [`Segments`] is the handover of a `redpoll_stack::Node`, [`ReplayRules`] are the
-//! rules of its RPL, [`OtherTcp`] has the algorithms of its TCP, and [`Replay`] is the access method
-//! of a `redpoll_mac::Mac`:
+//! rules of its RPL, [`OtherTcp`] has the algorithms of its TCP, and [`Replay`] is the access
+//! method of a `redpoll_mac::Mac`:
 //!
 //! ```
 //! use redpoll_base::Rng;

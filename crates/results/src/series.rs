@@ -366,7 +366,7 @@ fn flow(sample: &Sample, before: Option<&Sample>, at: usize, names: (&str, &str,
     row
 }
 
-/// Returns the columns that follow those of flows. `before` is the previous sample and its age.
+/// Returns the cells of the columns of nodes. `before` is the previous sample and its age.
 fn of_node(node: &NodeSample, before: Option<(&NodeSample, Duration)>) -> Row {
     let share = |states: &[RadioState]| {
         let (before, passed) = before?;

@@ -25,7 +25,7 @@ pub(super) const LATE_FIN: u8 = 1 << 7;
 pub struct Control {
     pub(crate) state: State,
     pub(super) due: u8,
-    /// Ticks until the timer acts; 0: it is stopped.
+    /// Ticks until the timer expires; 0 if the timer is stopped.
     pub(super) retx: u8,
     /// Number of timer-driven sends. With the correction `counter`, an ACK of new data clears it.
     pub(super) count: u8,
