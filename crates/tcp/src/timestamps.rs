@@ -133,8 +133,8 @@ impl Timestamps {
         self.last_ack_sent = Low::of(ack);
     }
 
-    /// Returns the clock value of our segment whose timestamp `seg` echoes. `None` if timestamps are
-    /// not in use, or if the echo is 0.
+    /// Returns the clock value of our segment whose timestamp `seg` echoes. `None` if timestamps
+    /// are not in use, or if the echo is 0.
     pub(crate) fn echo(&self, seg: &Segment<'_>) -> Option<u32> {
         let option = seg.options.timestamps.filter(|_| self.is_enabled())?;
         (option.echo != 0).then(|| option.echo.wrapping_sub(self.offset))

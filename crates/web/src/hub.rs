@@ -115,7 +115,7 @@ impl Hub {
     }
 
     fn say(&self, message: Message) {
-        // Without a receiver the message is not needed.
+        // Ignores the error: without a connected browser, the message has no receiver.
         let _ = self.sender.send(message);
     }
 
