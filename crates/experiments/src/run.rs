@@ -12,7 +12,8 @@ use serde_json::Value;
 pub enum Gap {
     /// Nothing to measure: for example, no data arrived, or nothing was requested or lost.
     Nothing,
-    /// The report does not contain the name in the text: a mistake of the study.
+    /// A mistake of the study, which the text describes: for example, the report does not contain
+    /// a name that the study reads.
     Unknown(String),
 }
 

@@ -252,7 +252,8 @@ impl<C> Forwarder<C> {
                 Progress::Moved | Progress::Stalled => self.pairs.push(pair),
             }
         }
-        // Tries again: a node may have answered, or the border router may have a free connection.
+        // Try again to open the waiting connections: a node may have answered, or the border
+        // router may have a free connection.
         self.is_full = false;
         self.join(mesh) || moved
     }

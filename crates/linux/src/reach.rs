@@ -132,7 +132,7 @@ struct Flow {
     outside: (Ipv6Addr, u16),
 }
 
-/// The type of a packet, as far as relevant here.
+/// The type of a packet, as far as the rules of `Reach` distinguish types.
 enum UpperLayer {
     /// A transport's packet: protocol, source and destination with ports.
     Ports(Protocol, (Ipv6Addr, u16), (Ipv6Addr, u16)),

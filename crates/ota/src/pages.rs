@@ -23,7 +23,7 @@ impl<P: AsMut<[u8]>> Pages<P> {
     /// Adds the next bytes, and calls `write` with the offset and the bytes of each full page.
     ///
     /// # Errors
-    /// The error of `write`; the bytes after this page are then not added.
+    /// The error of `write`; the bytes after the page that `write` rejected are then not added.
     pub fn push<E>(
         &mut self,
         mut bytes: &[u8],

@@ -101,7 +101,7 @@ pub struct Mac<'a> {
     pub header_len: usize,
     pub payload: &'a [u8],
     pub mic: &'a [u8],
-    /// First problem after the addressing fields, if any.
+    /// First problem that the parser found after the addressing fields, if any.
     pub problem: Option<&'static str>,
     has_payload_elements: bool,
 }

@@ -57,7 +57,7 @@ pub(crate) fn show(packet: &Packet, protocol: u8, layers: &mut Vec<Layer>) {
         next_header::UDP => udp::show(packet, layers),
         next_header::ICMPV6 => icmp::show(packet, layers),
         next_header::NONE => say("no next header".to_owned(), layers),
-        // The protocol is unknown, or the packet exceeds the number of headers that are parsed.
+        // The protocol is unknown, or the packet has more headers than are parsed.
         other => say(
             format!("next header {other}, {} B", packet.body_len()),
             layers,

@@ -31,7 +31,7 @@ impl Axis {
             });
         let (low, high) = match high - low {
             span if span > 0.0 => (low, high),
-            // All values are equal, or there is no value.
+            // All values are equal, or there is no value and the axis must cover zero.
             _ if low.is_finite() => (low, low + 1.0),
             _ => (0.0, 1.0),
         };

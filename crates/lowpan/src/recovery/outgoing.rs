@@ -249,8 +249,9 @@ impl Sender {
         !self.todo.is_null()
     }
 
-    /// Returns whether the datagram fails with this frame. RFC 8930 §5: the sender "should abort
-    /// the datagram and release its state if it fails to send the first fragment".
+    /// Returns whether the datagram fails because its first fragment was not delivered. RFC 8930
+    /// §5: the sender "should abort the datagram and release its state if it fails to send the
+    /// first fragment".
     pub(crate) fn fails_without(&self, delivered: bool) -> bool {
         !delivered && self.current == 0 && self.acked.is_null() && self.retries == 0
     }

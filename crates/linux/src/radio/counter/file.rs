@@ -42,7 +42,7 @@ pub enum CounterFileError {
 
 /// An open file. Tests implement this trait to make each call fail.
 pub trait Storage {
-    /// Returns the number of names that the file has.
+    /// Returns the number of names (hard links) that the file has.
     fn names(&self) -> io::Result<u64>;
     fn write_all_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
     /// Waits until the content is on the disk.

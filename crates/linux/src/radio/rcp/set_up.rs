@@ -139,7 +139,7 @@ impl Rcp {
                 self.caps = caps(radio_caps::ACK_TIMEOUT);
                 Some(())
             }
-            // Without this function, sleepy nodes do not learn of waiting data.
+            // The radio has no source-match table, so sleepy nodes do not learn of waiting data.
             (Step::SourceMatch, Some(_)) => {
                 self.caps.source_match = false;
                 Some(())
