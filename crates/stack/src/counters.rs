@@ -52,7 +52,8 @@ pub enum DropReason {
     /// The rank error bit was set already: packet direction and ranks contradicted each other twice
     /// (RFC 6550 §11.2.2.2).
     RankError,
-    /// A source route with a loop, to a group, or over the border (RFC 6554 §4.2).
+    /// A source route that has a loop, names a group, or crosses the border of the DODAG (RFC 6554
+    /// §4.2).
     SourceRoute,
     /// A duplicate fragment, or one of a packet that was given up because fragments overlap or are
     /// late (RFC 8200 §4.5).

@@ -231,7 +231,7 @@ impl KeyKind {
         }
     }
 
-    /// Reads `text` as written after the `=`: a default from the table.
+    /// Reads a default value from the list of keys. `text` is written like the value in a scenario.
     pub(crate) fn read_default(&self, text: &str) -> Result<Value, String> {
         let raw = match self {
             KeyKind::Count { .. } => Raw::Integer(text.parse().map_err(|_| text.to_owned())?),

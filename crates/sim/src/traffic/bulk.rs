@@ -13,7 +13,7 @@ use crate::oracle::{End, counting_lines};
 
 /// Bytes moved between an app and its connection at a time.
 const CHUNK: usize = 512;
-/// Connections that may carry data before their handshake is complete.
+/// Maximum number of connections that may carry data before their handshake is complete.
 const FAST: u8 = 8;
 
 /// Connects, sends a number of bytes or without end, and closes. It sends the oracle's pattern to a

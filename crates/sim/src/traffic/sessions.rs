@@ -12,7 +12,7 @@ pub(super) trait Session {
 
 pub(super) struct Sessions<S> {
     port: u16,
-    /// Connections that may carry data before their handshake is complete.
+    /// Maximum number of connections that may carry data before their handshake is complete.
     fast_open: u8,
     connections: usize,
     listener: Option<ListenerId>,

@@ -75,7 +75,7 @@ fn host() -> NodeSpec {
     }
 }
 
-/// Name of the host behind the border router in `on` and `to`.
+/// Name that the keys `on` and `to` of an app use for the host behind the border router.
 const HOST: &str = "host";
 
 struct App<'a, 'f> {

@@ -45,7 +45,7 @@ pub struct TaimParams {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SpareParams {
     pub flows: u16,
-    /// Buffer of a connection, in bytes.
+    /// Size of the border router's buffer for one connection, in bytes.
     pub room: u16,
 }
 

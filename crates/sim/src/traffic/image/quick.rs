@@ -72,7 +72,8 @@ impl Quick {
         while let Some((_, datagram)) = ends.coap.poll_datagram() {
             ends.datagrams.send(cx, self.route.remote, datagram);
         }
-        // The arrival of blocks shows the outcome of the announcement.
+        // Discards the events of the endpoint: the arrival of blocks shows whether the source has
+        // got the announcement.
         while ends.coap.poll_event().is_some() {}
         cx.node.expect_packets(!flash.have.is_whole());
     }

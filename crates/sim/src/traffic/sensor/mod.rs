@@ -26,7 +26,7 @@ pub(super) use sink::DatagramSink;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
     interval: Duration,
-    /// Time of the first reading after the start.
+    /// Time from the start of the app to the first reading.
     phase: Duration,
     next: Option<Instant>,
 }

@@ -7,7 +7,8 @@ use crate::scenario::check::unknown;
 use crate::scenario::error::ScenarioError;
 use crate::scenario::model::{Role, Target, TargetHost};
 
-/// Name of the border router in `on` and `to`, whatever the name of its node.
+/// Name that the keys `on` and `to` of an app use for the border router, in addition to the name of
+/// its node.
 const BORDER: &str = "border";
 
 impl App<'_, '_> {

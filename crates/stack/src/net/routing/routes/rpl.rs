@@ -219,10 +219,10 @@ pub(crate) struct Replacement {
 
 impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
     /// Adds or replaces the route to the one address `to`. A full table first removes expired
-    /// routes, then one unproven route, the one that ends first. In storing mode that route has
-    /// another next hop than the new route. In non-storing mode the new route is proven, or the old
-    /// one doubtful (`UnackedHop::is_doubtful`). A new route that is proven and not brief can also
-    /// replace a brief route.
+    /// routes, then one unproven route, the one that ends first. In storing mode, the removed route
+    /// must have another next hop than the new route. In non-storing mode, the new route must be
+    /// proven, or the removed one doubtful (`UnackedHop::is_doubtful`). A new route that is proven
+    /// and not brief can also replace a brief route.
     pub(crate) fn add_downward(
         &mut self,
         now: Instant,

@@ -241,7 +241,7 @@ impl<P: Profile> Protocol<P::Memory> for Rpl<P> {
         packet: &PacketView<'_>,
         admitted: Result<(), DropReason>,
     ) -> Result<(), DropReason> {
-        // RFC 6550 §11.2.2.3: a packet of this node may be given back to it.
+        // RFC 6550 §11.2.2.3: the next hop may return a packet that this node created.
         let is_given_back = || {
             let information = PacketInformation::find(packet.bytes);
             identity.is_own(&packet.header.src)

@@ -44,7 +44,8 @@ pub(in crate::net::routing::rpl) enum Change {
 }
 
 impl<P: Profile> Upward<P> {
-    /// Returns the offer of a neighbour that may be the parent by the rules of RFC 6550 §8.2.2.
+    /// Returns the cost of a neighbour as the parent and the rank that this node would have; `None`
+    /// if the neighbour cannot be the parent (RFC 6550 §8.2.2).
     fn offer(
         &self,
         cx: &Context<'_, P>,
