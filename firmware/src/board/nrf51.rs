@@ -15,7 +15,7 @@ const TX: u32 = UART + 0x51c;
 const BAUD_RATE: u32 = UART + 0x524;
 /// Value of the baud rate register for 1 Mbit/s.
 const FASTEST: u32 = 0x1000_0000;
-/// `ENABLE` takes this value and no other.
+/// Value of `ENABLE` that switches the UART on.
 const ENABLED: u32 = 4;
 
 /// See the [module](self).
