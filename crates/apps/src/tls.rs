@@ -109,7 +109,7 @@ struct Checked<R, V> {
 
 impl<R: CryptoRngCore, V: TlsVerifier<Aes128GcmSha256>> CryptoProvider for Checked<R, V> {
     type CipherSuite = Aes128GcmSha256;
-    // These clients make no signatures.
+    // The clients of this file sign nothing.
     type Signature = &'static [u8];
 
     fn rng(&mut self) -> impl CryptoRngCore {

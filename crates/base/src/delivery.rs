@@ -51,7 +51,7 @@ impl Delivery {
             ..BEGINNING => LEAST_FIRST_PACE,
             _ => LEAST_PACE,
         };
-        // The pace then fits in 32 bits.
+        // Limits the bytes, so that the pace fits in 32 bits.
         let taken = self.taken.min(u32::MAX.into());
         let millis = self.age.millis_saturating().min(u32::MAX >> 1);
         let pace = divide_long(taken.wrapping_mul(1_000), millis);

@@ -37,11 +37,11 @@ enum Phase {
 pub(crate) enum Step {
     Next,
     Done(Response),
-    /// The transfer ended without a body.
+    /// The transfer failed, because a response was invalid or too long.
     Broken(Breach),
 }
 
-/// Why a response body could not be reassembled.
+/// The fault of a response that made a transfer fail.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Breach {
     TooLarge,

@@ -28,9 +28,9 @@ pub(super) struct Flow {
     /// State of both ends: first of the lower end, which has the lower address and port, then of
     /// the upper end.
     sides: [Side; 2],
-    /// Time of the last segment.
+    /// Time of the last segment of either end.
     pub(super) used: Instant,
-    /// Time of the last segment that its receiver accepts.
+    /// Time of the last segment of either end that its receiver accepts.
     fitted: Instant,
     /// Whether an end has sent a FIN.
     is_closing: bool,

@@ -15,7 +15,7 @@ impl GroupSlot {
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct Role {
     pub(super) is_member: bool,
-    /// Whether packets from the host side enter the mesh.
+    /// Whether packets to the group enter the mesh from the host side.
     pub(super) is_let_in: bool,
 }
 

@@ -65,7 +65,7 @@ use flow::DataPosition;
 pub use flow::FlowSlot;
 use packet::{ECN, PAYLOAD, PacketFields, ParsedPacket};
 
-/// The memory, which determines the capacity.
+/// The memory of this layer, which determines how many connections and bytes it can handle.
 #[derive(Debug)]
 pub struct Memory<M: Kind> {
     /// A slot for each connection.
@@ -81,7 +81,7 @@ pub struct Memory<M: Kind> {
 pub enum Side {
     /// The mesh.
     Mesh,
-    /// The other network of the border router.
+    /// The network outside the mesh, to which the border router connects it.
     Host,
 }
 

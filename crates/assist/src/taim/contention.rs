@@ -35,7 +35,7 @@ impl Recent {
     }
 }
 
-/// The flows that always have a packet under way.
+/// Number and total round-trip time of the flows that always have a packet under way.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct Busy {
     pub(super) flows: u64,

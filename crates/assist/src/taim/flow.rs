@@ -44,7 +44,7 @@ pub struct FlowSlot {
     pub(super) hash: u32,
     pub(super) estimate: Estimate,
     pub(super) counters: FlowCounters,
-    /// New bytes of this period.
+    /// New payload bytes of the flow in this period.
     pub(super) bytes: u64,
     /// Smoothed throughput, in 256ths of a byte per second.
     pub(super) throughput: u64,

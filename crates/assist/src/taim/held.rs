@@ -36,7 +36,7 @@ impl<H> HeldSlot<H> {
 pub(super) struct Dequeued<H> {
     pub(super) handle: H,
     pub(super) arrived: Instant,
-    /// Payload bytes not seen before.
+    /// Payload bytes that no earlier packet of the flow contained.
     pub(super) new_bytes: u32,
 }
 

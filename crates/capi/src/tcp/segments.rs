@@ -29,7 +29,7 @@ pub struct RpTcpIp {
     pub hop_limit: u8,
 }
 
-/// A segment that belongs to no connection.
+/// A segment to send that belongs to no connection.
 #[derive(Debug)]
 pub(crate) struct Reply {
     header: Header,
@@ -243,7 +243,7 @@ pub unsafe extern "C" fn rp_tcp_output(
     }))
 }
 
-/// A segment that was written.
+/// A segment that was written to the caller's buffer.
 struct Sent {
     src: Addr,
     dst: Addr,

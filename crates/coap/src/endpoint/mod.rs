@@ -43,14 +43,14 @@ pub enum Event {
         /// The answer, which may be a refusal of the request.
         response: Response,
     },
-    /// A request will not be answered.
+    /// A request of this endpoint failed; no response to it will be reported.
     Failed {
         /// The failed request.
         request: RequestId,
         /// The reason.
         failure: Failure,
     },
-    /// A request has arrived and waits for [`Endpoint::respond`].
+    /// A request of a peer has arrived and waits for [`Endpoint::respond`].
     Request {
         /// Identifier of the request, an argument of [`Endpoint::respond`].
         id: IncomingId,
@@ -71,7 +71,7 @@ pub enum Failure {
     /// The response is larger than [`Config::max_body`].
     TooLarge,
     /// A response block is invalid or out of sequence, or is not part of the same body as the
-    /// blocks before.
+    /// blocks before. Or the server answered the last block of the request with 2.31 (Continue).
     Inconsistent,
 }
 

@@ -17,7 +17,7 @@ use crate::request::Request;
 /// The meaning of a datagram from the server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum QuickAnswer {
-    /// The answer does not belong to this body.
+    /// The datagram does not belong to this body.
     Unrelated,
     /// The transfer continues.
     Continue,
