@@ -275,7 +275,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
 
     /// Evaluates an acknowledgment after a timeout (RFC 5682).
     fn was_timeout_spurious(&mut self, info: &AckInfo) -> bool {
-        // A known hole excludes a spurious timeout.
+        // A gap that SACK reports excludes a spurious timeout.
         let is_repaired = self.board.arrived() == 0 && !self.board.front_was_sent_again();
         self.episode.judge(Evidence {
             is_news: info.delivered > 0,

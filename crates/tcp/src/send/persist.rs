@@ -1,7 +1,7 @@
 //! Probes of a closed window (RFC 9293 §3.8.6.1).
 //!
-//! The same timer overrides the avoidance of silly windows when a window stays too small (RFC 9293
-//! §3.8.6.2.1, rule 4).
+//! The timer of these probes also overrides the avoidance of silly windows when a window stays too
+//! small (RFC 9293 §3.8.6.2.1, rule 4).
 
 use crate::timers::doubled;
 

@@ -53,7 +53,7 @@ impl<M: Memory> Overflow for Flooded<M> {
 pub(crate) struct TcpSockets<M: Memory + 'static, A: Algorithms> {
     /// Whether a connection or listener may hold an event.
     dirty: bool,
-    /// The next number in the queues of connections to accept.
+    /// The `turn` of the next connection that starts to wait for acceptance.
     turn: u8,
     /// Bytes of the smallest receive buffer of all slots, the window that a SYN-ACK advertises.
     window: u16,

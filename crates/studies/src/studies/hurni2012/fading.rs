@@ -6,7 +6,7 @@ use super::scenes::{
 };
 use redpoll_experiments::{At, Figure, Metric};
 
-/// Number of segments divided by the number with unmodified uIP.
+/// Number of received segments, divided by the number with unmodified uIP.
 const GAIN: Metric = Metric::new(
     "received segments, ratio of this variant / unmodified uIP",
     "",

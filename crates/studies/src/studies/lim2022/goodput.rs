@@ -63,8 +63,8 @@ pub fn figure_2(load: &Load) -> Figure {
     figure
 }
 
-/// Adds the statements about the heaviest load only, from the lines of NullRDC, of ContikiMAC at 8
-/// and 16 Hz, and of NullRDC with the other timer.
+/// Adds the statements about the heaviest load only, from the lines of `tcp` over NullRDC and over
+/// ContikiMAC at 8 and 16 Hz. `other` is the line over NullRDC with the timer that `tcp` lacks.
 fn heavy(figure: &mut Figure, tcp: Tcp, [null, slow, fast]: &[Line; 3], other: &Line) {
     let word = tcp.word;
     verdict(

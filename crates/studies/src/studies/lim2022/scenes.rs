@@ -103,7 +103,7 @@ pub const LOADS: [Load; 3] = [
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Mac {
-    /// Radios always on, one transmission after one assessment.
+    /// Radios always on; each frame has one channel assessment and at most one transmission.
     NullRdc,
     /// ContikiMAC with this number of wake-ups per second.
     ContikiMac(u32),

@@ -361,7 +361,7 @@ pub fn line_of_both() -> Case {
 /// The rule by which the border router decides when it forwards a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AtBorder {
-    /// No rule: it forwards packets at once.
+    /// No rule: the border router forwards packets at once.
     Unruled,
     /// TAiM, with the D_init of the other figures.
     Taim,

@@ -170,7 +170,8 @@ fn ten_packets(case: &Case) -> Case {
 }
 
 /// Adds the effect of TAiM on a testbed: the rows of figures 10 and 14, and the paper's Jain's
-/// indices and max-min ratios without and with TAiM. Returns both rows of the runs without TAiM.
+/// indices and max-min ratios without and with TAiM. Returns the rows of Jain's index and of the
+/// max-min ratio without TAiM.
 fn compared(
     figure: &mut Figure,
     testbed: Testbed,
@@ -321,9 +322,10 @@ fn beside(
     })
 }
 
-/// Adds TAiM with the longest wait that `redpoll taim` allows. The paper has no such limit: its
-/// delay is short enough for every waiting packet to leave before its sender retransmits it.
-/// Returns the indices, ratios and sums. Also adds these rows with a queue of ten packets per node.
+/// Adds TAiM with waits of at most 1 s, the default limit of `redpoll taim`. The paper has no such
+/// limit: its delay is short enough for every waiting packet to leave before its sender retransmits
+/// it. Returns the rows of Jain's index, the max-min ratio and the throughput of all nodes together.
+/// Also adds these rows with a queue of ten packets per node.
 fn at_most_a_second(figure: &mut Figure, testbed: Testbed) -> Vec<Handle> {
     let mut shown = Vec::new();
     for d_init in ["30 ms", "40 ms", "50 ms"] {
