@@ -324,8 +324,8 @@ fn beside(
 
 /// Adds TAiM with waits of at most 1 s, the default limit of `redpoll taim`. The paper has no such
 /// limit: its delay is short enough for every waiting packet to leave before its sender retransmits
-/// it. Returns the rows of Jain's index, the max-min ratio and the throughput of all nodes together.
-/// Also adds these rows with a queue of ten packets per node.
+/// it. Returns the rows of Jain's index, of the max-min ratio and of the throughput of all nodes
+/// together. Also adds these rows with a queue of ten packets per node.
 fn at_most_a_second(figure: &mut Figure, testbed: Testbed) -> Vec<Handle> {
     let mut shown = Vec::new();
     for d_init in ["30 ms", "40 ms", "50 ms"] {
