@@ -179,7 +179,7 @@ impl Session {
     pub(crate) fn pump(&mut self, now: Instant, node: &mut Device, status: &mut Status) {
         let Some(conn) = self.conn else { return };
         if self.is_closed {
-            // No service reads the rest of the peer's data.
+            // The service has closed the connection: discard the rest of the peer's data.
             while let Ok(1..) = node.tcp_recv(now, conn, &mut self.held.bytes) {}
             return;
         }

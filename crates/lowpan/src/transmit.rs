@@ -39,7 +39,7 @@ pub(crate) struct InService {
     /// `datagram_tag` of all fragments (RFC 4944 §5.3).
     tag: u16,
     pub(crate) indirect: bool,
-    /// The note of `step_back`, if the next frame was built before.
+    /// The note that `step_back` received, if the next frame was built before.
     pub(crate) repeats: Option<Note>,
     /// The value of `covered` before the last frame was built.
     before: u16,

@@ -23,7 +23,8 @@ pub(crate) struct Indirect {
     pub(crate) expires: Instant,
     /// Time until which the sleepy node listens; `None` if it does not listen.
     pub(crate) awake_until: Option<Instant>,
-    /// As in [`SendProgress`], while the datagram is not being sent.
+    /// This and the next two fields state the progress of a datagram that is not being sent now, as
+    /// in [`SendProgress`].
     pub(crate) covered: u16,
     pub(crate) tag: u16,
     pub(crate) repeats: Option<Note>,

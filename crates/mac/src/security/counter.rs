@@ -23,7 +23,7 @@ pub(super) struct FrameCounter {
     stored: u32,
     /// Number of counters that one write to persistent memory reserves.
     stretch: u32,
-    /// The end of a range that the caller was requested to store.
+    /// The end of a range that the caller was last requested to store.
     asked: u32,
 }
 
