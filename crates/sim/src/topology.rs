@@ -6,10 +6,10 @@
 //! ends.
 //!
 //! Among neighbours with an equal distance to the root, a node prefers the best link. Among equal
-//! links it prefers the neighbour with the least traffic around it, as the nodes farther from the
-//! root have chosen their next hops, and then the lowest index. A mesh whose relays share the load
-//! has a higher capacity than one in which a single relay carries all. The same scenario always has
-//! the same routes.
+//! links it prefers the neighbour with the least traffic around it, and then the lowest index. This
+//! traffic follows from the next hops of the nodes farther from the root, which choose first. A
+//! mesh whose relays share the load has a higher capacity than one in which a single relay carries
+//! all. The same scenario always has the same routes.
 //!
 //! These rules may need more than `HOST_ROUTES_MAX` host routes, for example in a line of ten
 //! thousand nodes. Host routes then lead only to the ends of apps' flows, along the paths of these
@@ -143,7 +143,7 @@ fn plan_over(scenario: &Scenario, neighbours: &[Vec<Neighbour>]) -> Routes {
     };
     let mut routes = tree_routes(&graph, root, &flows);
     for (from, to) in flows {
-        // To and from the root, the paths of the tree are the shortest.
+        // For a pair with the root, the path in the tree already is the shortest.
         if from != root && to != root {
             shorten(&graph, &mut routes, from, to);
         }

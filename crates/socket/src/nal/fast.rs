@@ -6,9 +6,10 @@ use redpoll_tcp::Endpoint;
 use super::{Clock, Key, Net, Profile, TcpStream, Watch};
 use crate::Errno;
 
-/// A stream that opens with its first write. The SYN carries these data if the server is known to
-/// allow that, and they arrive a round trip earlier. They may then arrive twice, in two connections
-/// (RFC 7413 §6.1). This is safe for the first flight of TLS 1.3 and for idempotent requests.
+/// A stream that opens with its first write. If the node knows that the server accepts data with a
+/// SYN, the SYN carries the written data, which then arrive a round trip earlier. These data may
+/// arrive twice, in two connections (RFC 7413 §6.1). A second arrival is harmless for the first
+/// flight of TLS 1.3 and for idempotent requests.
 pub struct FastStream<'n, P: Profile, C: Clock, T: AsMut<[Watch]>> {
     net: &'n Net<P, C, T>,
     remote: Endpoint,

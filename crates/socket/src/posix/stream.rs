@@ -109,7 +109,7 @@ impl<P: Profile> Sockets<'_, P> {
     /// caller sends the data when the connection is open. On a connecting or connected socket this
     /// is [`send`](Self::send).
     ///
-    /// The data may arrive twice, in two connections (§6.1).
+    /// The data may arrive twice, in two connections (RFC 7413 §6.1).
     ///
     /// # Errors
     /// `EINPROGRESS` if no byte was accepted or `data` is empty; those of

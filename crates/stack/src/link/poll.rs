@@ -12,7 +12,7 @@
 
 use redpoll_base::{Duration, Instant, Rng, Wake};
 
-/// The time of polls while a sleepy node expects an answer.
+/// The policy for the times of polls while a sleepy node expects an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PollPolicy {
     /// The node polls at the base interval, whether it expects an answer or not.
@@ -26,7 +26,7 @@ pub enum PollPolicy {
     Learned,
 }
 
-/// The times at which a sleepy node polls its parent.
+/// The configuration of the times at which a sleepy node polls its parent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct PollConfig {

@@ -101,7 +101,8 @@ impl Resident for Attacker {
 
     fn on_radio_done(&mut self, seat: &mut Seat<'_>, result: AirResult) {
         match result {
-            // The attacker uses neither repetition nor separate assessments.
+            // A loaded frame is transmitted below. `Cycled` does not occur, because the attacker
+            // has no duty cycle.
             RadioResult::Loaded | RadioResult::Cycled(_) => {}
             RadioResult::ChannelBusy if self.assessments < ASSESSMENTS => {
                 self.back_off(seat);
