@@ -266,8 +266,9 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
         self.inner.borrow_mut().on_event(event);
     }
 
-    /// Returns whether a task waits for the acknowledgment of all data. No event reports that, so
-    /// the driver of a lent node then calls [`with`](Self::with) after each packet.
+    /// Returns whether a task waits for the acknowledgment of all data. No event reports this
+    /// acknowledgment. While the result is true, the driver of a lent node therefore calls
+    /// [`with`](Self::with) after each packet.
     pub fn is_flushing(&self) -> bool {
         let mut inner = self.inner.borrow_mut();
         inner

@@ -28,8 +28,8 @@ pub trait Waiter {
     /// Makes a call at once, and again whenever the condition `wait` may hold, until the result is
     /// not `EAGAIN` or `timeout` has passed.
     ///
-    /// Between an attempt and the following sleep no gap may exist: an event at that point must
-    /// end the sleep. A mutex with a condition variable guarantees that.
+    /// An event between an attempt and the following sleep must not be missed: the event must end
+    /// the sleep at once. A mutex with a condition variable meets this requirement.
     ///
     /// # Errors
     /// The errors of the call, `EAGAIN` after the timeout, and the errors of the sleep itself.
@@ -41,7 +41,8 @@ pub trait Waiter {
     ) -> Answer<T>;
 }
 
-/// Makes a call that waits, unless the socket or the flags forbid that.
+/// Makes a call that waits, unless O_NONBLOCK of the socket or MSG_DONTWAIT in the flags forbids
+/// waiting.
 fn waiting<W: Waiter, T>(
     waiter: &mut W,
     fd: Fd,

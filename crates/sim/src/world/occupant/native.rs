@@ -100,7 +100,8 @@ impl Native {
         self.apps.iter().flat_map(|app| app.losses()).collect()
     }
 
-    /// Calls the applications whose timers have expired. False if a later call replaces this one.
+    /// Calls the applications whose timers have expired. Returns false if the scheduled call
+    /// is out of date, because a later one has replaced it.
     pub(in crate::world) fn on_app_timer(&mut self, seat: &mut Seat<'_>) -> bool {
         if self.apps_wake_at > seat.env.now {
             return false;
