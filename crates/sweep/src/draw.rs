@@ -1,4 +1,4 @@
-//! Random values between two ends.
+//! Random values of a key, between the ends of a range.
 
 use redpoll_base::Rng;
 use serde::Deserialize;
@@ -13,7 +13,7 @@ pub struct Range {
     scale: Scale,
 }
 
-/// Distribution of the values between both ends.
+/// Distribution of the random values between the ends of the range.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Scale {
@@ -50,7 +50,7 @@ pub struct Ends {
 }
 
 impl Range {
-    /// Draws a value between both ends, written as in a scenario.
+    /// Draws a value between the ends of the range, written as in a scenario.
     pub fn draw(&self, rng: &mut Rng) -> Result<String, String> {
         let part = f64::from(rng.next_u32()) / f64::from(u32::MAX);
         let ends = self.ends()?;

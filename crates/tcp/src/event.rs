@@ -11,7 +11,8 @@ pub enum Event {
     Connected,
     /// Data arrived in order.
     Readable,
-    /// Room became free after `send` had accepted less than it was offered.
+    /// Room became free after `send` had accepted less data than the application offered, or a
+    /// buffer became free after `send_buffer` had accepted one.
     Writable,
     /// The peer will send no more data: `recv` returns `Ok(0)` after the last byte.
     PeerClosed,

@@ -112,7 +112,7 @@ pub enum Side {
 pub struct Ask {
     /// The interface through which the segment will leave.
     pub side: Side,
-    /// The longest segment in bytes, header included.
+    /// Longest segment in bytes, with the transport's header but without the IPv6 header.
     pub max_len: usize,
     /// The node's addresses: link-local, global.
     pub own: [Addr; 2],
@@ -121,11 +121,11 @@ pub struct Ask {
 /// Whether a destination is reachable over the side that requests a segment.
 #[derive(Clone, Copy, Debug)]
 pub enum Reach<H> {
-    /// Yes, by this next hop.
+    /// Reachable over this side, by this next hop.
     Here(H),
-    /// Not now, or only over the other side.
+    /// Not reachable now, or only over the side that does not request the segment.
     Elsewhere,
-    /// No: there is no route.
+    /// Not reachable: there is no route to the destination.
     Nowhere,
 }
 

@@ -4,7 +4,7 @@ use redpoll_experiments::Metric;
 use redpoll_experiments::{Gap, Reading, Run};
 
 pub const GOODPUT: Metric = Metric::new("goodput", "kb/s");
-/// Segments lost despite link retries.
+/// Share of the segments that were lost despite link retries.
 pub const LOSS: Metric = Metric::new("segment loss", "%");
 /// Median round-trip time of segments.
 pub const RTT: Metric = Metric::new("RTT", "ms");

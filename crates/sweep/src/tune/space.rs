@@ -91,7 +91,7 @@ pub struct Space {
     pub parameters: Vec<Parameter>,
 }
 
-/// The direction of a neighbour.
+/// The direction from a point to its neighbour along a parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Side {
     /// Towards the first value.
@@ -175,7 +175,7 @@ impl Space {
             Side::Below => -step,
             Side::Above => step,
         };
-        // Near an end the neighbour is the end.
+        // A step beyond an end of the range leads to that end.
         if matches!(values, Values::Range { .. }) {
             at[along] = at[along].clamp(0.0, values.last());
         }

@@ -56,7 +56,7 @@ pub(super) struct Rule {
 
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) enum Effect {
-    /// Any other effect, which drops no packet.
+    /// An effect that no other variant names. It drops no packet.
     #[default]
     Other,
     Drop,

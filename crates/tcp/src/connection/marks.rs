@@ -6,7 +6,8 @@ pub(super) struct Marks(u8);
 impl Marks {
     /// CLOSE was called: a FIN follows the last byte of `outbox`.
     pub(super) const CLOSING: Marks = Marks(1 << 0);
-    /// `send` accepted less than it was offered.
+    /// Freed room raises an event: `send` accepted less data than the application offered, or
+    /// `send_buffer` accepted a buffer.
     pub(super) const STARVED: Marks = Marks(1 << 1);
     pub(super) const ORPHANED: Marks = Marks(1 << 2);
     /// Both SYNs carried SACK-permitted (RFC 2018 §2). During the handshake: our SYN carries it.

@@ -5,7 +5,7 @@ use super::read::{self, ABORTS, WHOLE, aborts, whole};
 use super::scenes::By;
 use redpoll_experiments::{At, Figure, Handle, Metric, Probed, Reading};
 
-/// Loss in percent of the judged rows.
+/// The loss, in percent of all frames, at which rows are judged.
 const JUDGED: u32 = 10;
 
 /// A quantity with a row of each transfer, whose ratio of Redpoll to TCPlp is judged.

@@ -5,7 +5,7 @@ use super::scenes::By;
 use redpoll_experiments::{At, Figure, Handle};
 
 const LOSSES: [u32; 2] = [0, 10];
-/// Loss in percent of the judged time.
+/// The loss, in percent of all frames, at which the time is judged.
 const JUDGED: u32 = 10;
 
 pub fn figure() -> Figure {

@@ -19,7 +19,7 @@ const END_S: u64 = 5_400;
 /// another one.
 const MODULE: &str = "target/thread/openthread.so";
 
-/// The last node of the line.
+/// The kind of the line's last node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Leaf {
     /// A full Thread device: a router, or able to become one.

@@ -18,12 +18,12 @@ pub struct Hourly {
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Hours {
-    /// Share in each whole hour of the run, by group.
+    /// Share of each whole hour in which the radios of a group are on, by group.
     pub shares: Vec<Vec<f64>>,
 }
 
 impl Hours {
-    /// Returns the share of a group in the hour that begins at `hour` o'clock.
+    /// Returns the share of the hour from `hour` o'clock in which the radios of a group are on.
     pub fn share(&self, group: usize, hour: u32) -> Reading {
         let shares = self.shares.get(group).ok_or(Gap::Nothing)?;
         shares.get(hour as usize).copied().ok_or(Gap::Nothing)
