@@ -152,7 +152,7 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
         };
         open.connection.resume(handshake);
         open.connection.input(now, meta, seg);
-        // The segment may have failed another check, for example of its timestamp.
+        // The connection may have refused the segment, for example because of its timestamp.
         if matches!(open.connection.state(), State::SynReceived | State::Closed) {
             slot.free();
             return true;
