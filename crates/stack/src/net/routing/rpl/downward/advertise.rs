@@ -135,7 +135,7 @@ impl Daos {
         earlier(at, &self.refresh_at)
     }
 
-    /// Sets the end of DelayDAO to `at`, unless an earlier end is set (§9.5 (2)).
+    /// Sets the end of DelayDAO to `at`, unless an earlier end is set (RFC 6550 §9.5 (2)).
     fn schedule(&mut self, at: Instant) {
         self.due = Some(earlier(at, &self.due));
     }
@@ -144,7 +144,7 @@ impl Daos {
         self.pending.is_none() && (has_come(&self.due, now) || has_come(&self.renewal_due, now))
     }
 
-    /// Renews the target of this node: each new DAO has a new Path Sequence (§9.2.1).
+    /// Renews the target of this node: each new DAO has a new Path Sequence (RFC 6550 §9.2.1).
     fn renew(&mut self) {
         self.path_sequence = self.path_sequence.next();
         self.own = Advertisement::Due;
@@ -180,7 +180,7 @@ impl<P: Profile> Downward<P> {
             cx.table.forget_downward(&parent.within(&dodag.prefix));
         }
         if let Some(former) = former.filter(|_| storing) {
-            // §9.8 (4): a No-Path goes to the former parent, if this parent can hear it.
+            // RFC 6550 §9.8 (4): a No-Path goes to the former parent, if this parent can hear it.
             let hears = upward.hears(former);
             let at = cx.now + times(cx.shared.config.dao_delay, NO_PATH_DELAYS);
             self.daos.no_path = hears.then_some(NoPath {
@@ -195,7 +195,8 @@ impl<P: Profile> Downward<P> {
         self.advertise_all(cx, upward, joins);
     }
 
-    /// Schedules DAOs with all targets (§9.6). `with_others`: the neighbours also do so now.
+    /// Schedules DAOs with all targets (RFC 6550 §9.6). `with_others`: the neighbours also schedule
+    /// their DAOs now.
     pub(in crate::net::routing::rpl) fn advertise_all(
         &mut self,
         cx: &mut Context<'_, P>,
@@ -239,8 +240,8 @@ impl<P: Profile> Downward<P> {
         }
     }
 
-    /// The parent asks for all DAOs (§9.6). Returns whether this node asks its children, too, and
-    /// therefore has another DTSN.
+    /// The parent asks for all DAOs (RFC 6550 §9.6). Returns whether this node asks its children,
+    /// too, and therefore has another DTSN.
     pub(in crate::net::routing::rpl) fn on_trigger(&mut self, cx: &Context<'_, P>) -> bool {
         // In storing mode a node need not forward the request. This node does, to restore routes
         // that are lost farther down. If each DIO increments the DTSN, the next DIO is the request.

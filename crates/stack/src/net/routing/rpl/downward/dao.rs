@@ -47,9 +47,9 @@ impl<P: Profile> Downward<P> {
                     false => Ok(DaoOutcome::Loop(link)),
                 };
             }
-            // §9.1 (4): a DAO to a router has link-local addresses.
+            // RFC 6550 §9.1 (4): a DAO to a router has link-local addresses.
             (true, Some(link)) if !upward.is_leaf() => Some(link),
-            // §9.1 (5), (6): a DAO to the root comes from a routable address.
+            // RFC 6550 §9.1 (5), (6): a DAO to the root comes from a routable address.
             (false, _) if upward.is_root() && dodag.holds(&src) => None,
             _ => return Err(DropReason::BadSource),
         };

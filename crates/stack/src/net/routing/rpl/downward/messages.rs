@@ -96,7 +96,8 @@ impl<P: Profile> Downward<P> {
         Some(message.emit(out).ok().map(|()| Envelope { code, dst }))
     }
 
-    /// Writes No-Paths to the former parent, for this node and all targets behind it (§6.4.3).
+    /// Writes No-Paths to the former parent, for this node and all targets behind it (RFC 6550
+    /// §6.4.3).
     fn no_path(
         &mut self,
         cx: &mut Context<'_, P>,
@@ -114,7 +115,8 @@ impl<P: Profile> Downward<P> {
             .map(|(to, downward)| (*to, downward.sequence));
         let all = core::iter::once(own).chain(others);
         let mut all = all.skip(no_path.withdrawn).peekable();
-        // Targets may have gone since the last No-Path. §9.4 (1): a DAO has at least one target.
+        // Targets may have gone since the last No-Path. RFC 6550 §9.4 (1): a DAO has at least one
+        // target.
         if all.peek().is_none() {
             self.daos.no_path = None;
             return None;
@@ -197,8 +199,8 @@ impl<P: Profile> Downward<P> {
         acknowledge: bool,
         out: &mut Cursor<'_>,
     ) -> Option<()> {
-        // §6.4.1: DAOs with different contents have different numbers. A late acknowledgement
-        // also acknowledges the repetition of its DAO.
+        // RFC 6550 §6.4.1: DAOs with different contents have different numbers. A late
+        // acknowledgement also acknowledges the repetition of its DAO.
         if dodag.is_storing() || !self.daos.repeats {
             self.daos.sequence = self.daos.sequence.wrapping_add(1);
         }

@@ -52,8 +52,8 @@ pub(super) struct AdvertisedTarget {
 }
 
 impl<P: Profile> Downward<P> {
-    /// Processes the groups of targets of a DAO. The transit information of a group follows it
-    /// (§9.4). A group may have any number of targets.
+    /// Processes the groups of targets of a DAO. The transit information of a group follows the
+    /// group (RFC 6550 §9.4). A group may have any number of targets.
     pub(super) fn take_targets(
         &mut self,
         cx: &mut Context<'_, P>,
@@ -71,7 +71,7 @@ impl<P: Profile> Downward<P> {
             match option {
                 RplOption::Target(_) if core::mem::take(&mut in_transit) => first = Some(at),
                 RplOption::Transit(transit) => {
-                    // §9.4 (3): transit information belongs to the targets before it.
+                    // RFC 6550 §9.4 (3): transit information belongs to the targets before it.
                     let first = first.ok_or(DropReason::Malformed)?;
                     // If a target has several parents, the first one is used.
                     if core::mem::replace(&mut in_transit, true) {
@@ -101,7 +101,7 @@ impl<P: Profile> Downward<P> {
                 _ => {}
             }
         }
-        // §9.4 (1), (3): a DAO has targets, and transit information follows the last one.
+        // RFC 6550 §9.4 (1), (3): a DAO has targets, and transit information follows the last one.
         if first.is_some() && in_transit {
             Ok(taken)
         } else {
@@ -156,8 +156,8 @@ impl<P: Profile> Downward<P> {
         }
         let brief_s = brief_s(dodag);
         let is_brief = downward.is_brief(now, brief_s);
-        // §9.2.2: a repetition is not advertised again, nor is a target that a child takes over
-        // from another child with the same Path Sequence: the parent's next hop to the target
+        // RFC 6550 §9.2.2: a repetition is not advertised again, nor is a target that a child takes
+        // over from another child with the same Path Sequence: the parent's next hop to the target
         // remains this node. Two kinds of repetition are advertised: a brief route whose next hop
         // has been proven since, and one that renews the route by over a quarter of its lifetime,
         // as some routers send it.
@@ -262,10 +262,10 @@ impl<P: Profile> Downward<P> {
         Some(Taken::Later)
     }
 
-    /// Processes a No-Path (§6.4.3). It is valid if it is not older than the route, and comes from
-    /// the next hop of the route or, in non-storing mode, from the target. A root in non-storing
-    /// mode first asks a target that has answered before. It does not acknowledge this No-Path,
-    /// because packets still go to the target.
+    /// Processes a No-Path (RFC 6550 §6.4.3). It is valid if it is not older than the route, and
+    /// comes from the next hop of the route or, in non-storing mode, from the target. A root in
+    /// non-storing mode first asks a target that has answered before. The root does not acknowledge
+    /// the No-Path of such a target, because packets still go to the target.
     fn withdraw(
         &mut self,
         cx: &mut Context<'_, P>,
@@ -341,8 +341,8 @@ pub(super) fn is_child<P: Profile>(upward: &Upward<P>, dodag: &DodagOf<P>, dao: 
     upward.own().is_some() && parents.next() == upward.own()
 }
 
-/// Returns the parent in transit information (§9.7 (1)), if it is a router of this DODAG whose
-/// address is formed from its link-layer address. A No-Path need not name the parent.
+/// Returns the parent in transit information (RFC 6550 §9.7 (1)), if it is a router of this DODAG
+/// whose address is formed from its link-layer address. A No-Path need not name the parent.
 fn parent_of<O>(dodag: &Dodag<O>, transit: &Transit) -> Option<Peer> {
     let parent = transit.parent?;
     Peer::at(&parent).filter(|peer| peer.within(&dodag.prefix) == parent)

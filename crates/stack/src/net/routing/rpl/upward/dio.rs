@@ -41,7 +41,7 @@ pub(in crate::net::routing::rpl) struct BeforeDio {
 }
 
 impl BeforeDio {
-    /// Returns whether the parent asks for DAOs (§9.6).
+    /// Returns whether the parent asks for DAOs (RFC 6550 §9.6).
     pub(in crate::net::routing::rpl) fn asks_for_daos(&self) -> bool {
         self.is_parent && self.triggers
     }
@@ -52,7 +52,7 @@ impl BeforeDio {
 const DOUBTS: bool = STORES;
 
 impl<P: Profile> Upward<P> {
-    /// Answers a DIS of the neighbour `link` (§8.3).
+    /// Answers a DIS of the neighbour `link` (RFC 6550 §8.3).
     pub(in crate::net::routing::rpl) fn on_dis(
         &mut self,
         cx: &mut Context<'_, P>,
@@ -71,8 +71,8 @@ impl<P: Profile> Upward<P> {
 
     /// Returns whether the sender must confirm a DIO by a unicast DIO: if the DIO has a newer
     /// version, or a rank far below that of this node. Any node can forge a DIO with the address of
-    /// a neighbour; the neighbour's own answer to a DIS then refutes the forged DIO (§8.3). A node
-    /// whose parent does not acknowledge frames requires no confirmation.
+    /// a neighbour; the neighbour's own answer to a DIS then refutes the forged DIO (RFC 6550
+    /// §8.3). A node whose parent does not acknowledge frames requires no confirmation.
     #[inline(never)] // size
     pub(in crate::net::routing::rpl) fn doubts(
         &self,
@@ -142,8 +142,8 @@ impl<P: Profile> Upward<P> {
         Ok(DioOutcome::Member)
     }
 
-    /// Refuses a rank that the sender cannot have (§8.2.2.2, §8.2.2.4 (1)): a rank below that of
-    /// the root, or the rank of the root if the sender is another node.
+    /// Refuses a rank that the sender cannot have (RFC 6550 §8.2.2.2, §8.2.2.4 (1)): a rank below
+    /// that of the root, or the rank of the root if the sender is another node.
     fn check_rank(&self, link: Peer, dio: &Dio<'_>) -> Result<(), DropReason> {
         let configured = dio.options.configuration();
         let configured = configured.map(|configuration| configuration.min_hop_rank_increase);
@@ -161,7 +161,7 @@ impl<P: Profile> Upward<P> {
         }
     }
 
-    /// Joins the DODAG of a DIO if this node can work by its parameters (§9.2 (1), §8.5).
+    /// Joins the DODAG of a DIO if this node can work by its parameters (RFC 6550 §9.2 (1), §8.5).
     #[inline(never)] // size
     fn consider_joining(&mut self, rules: &P::Rules, dio: &Dio<'_>, identity: &mut Identity) {
         let stores = STORES && dio.mode == mode::STORING;
@@ -178,7 +178,7 @@ impl<P: Profile> Upward<P> {
             return;
         };
         let prefix_of = addr::prefix(&prefix.prefix, 64);
-        // §6.7.10, A: the node forms its address if it has none.
+        // RFC 6550 §6.7.10, A: the node forms its address if it has none.
         if identity.address.is_unspecified()
             && prefix.autonomous
             && let Some(own) = self.own
@@ -260,7 +260,8 @@ impl<P: Profile> Upward<P> {
         true
     }
 
-    /// Counts a DIO that has been processed as consistent or inconsistent for Trickle (§8.3).
+    /// Counts a DIO that has been processed as consistent or inconsistent for Trickle (RFC 6550
+    /// §8.3).
     pub(in crate::net::routing::rpl) fn compare(
         &mut self,
         cx: &mut Context<'_, P>,
@@ -274,8 +275,8 @@ impl<P: Profile> Upward<P> {
             && dio.version == before.version
             && self.dag_rank(dio.rank) < self.dag_rank(self.rank)
         {
-            // §8.3: Trickle ignores a DIO of a node that is not nearer to the root than this node,
-            // because the children of this node possibly do not hear that DIO.
+            // RFC 6550 §8.3: Trickle ignores a DIO of a node that is not nearer to the root than
+            // this node, because the children of this node possibly do not hear that DIO.
             self.trickle.on_consistent();
         }
     }

@@ -83,7 +83,7 @@ impl<P: Profile> Upward<P> {
         let prefix = PrefixInformation {
             len: 64,
             autonomous: true,
-            // §9.4: transit information needs the whole address of the parent.
+            // RFC 6550 §9.4: transit information needs the whole address of the parent.
             router_address: true,
             prefix: identity.address,
             lifetime_s: u32::MAX,
@@ -97,7 +97,7 @@ impl<P: Profile> Upward<P> {
         Some(Envelope { code, dst })
     }
 
-    /// Returns the rank in DIOs. The rank of a leaf is infinite (§8.5 (2)).
+    /// Returns the rank in DIOs. The rank of a leaf is infinite (RFC 6550 §8.5 (2)).
     fn advertised_rank(&self) -> u16 {
         match self.is_leaf() {
             true => INFINITE_RANK,

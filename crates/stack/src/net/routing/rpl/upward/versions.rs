@@ -55,15 +55,16 @@ impl<P: Profile> Upward<P> {
         let is_root = self.dodag.is_some_and(|dodag| dodag.is_rooted_at(link));
         let is_newer = match version.compare(dio.version) {
             Some(order) => order.is_lt(),
-            // §7.2 (4): only the root increments the version, so its DIO has the latest one.
+            // RFC 6550 §7.2 (4): only the root increments the version, so its DIO has the latest
+            // one.
             None => is_root,
         };
         // A node without a parent may also join an older version, because the version that it has
         // joined may come from a forged DIO.
         let returns = self.is_adrift && self.quiet_until.is_none() && dio.rank != INFINITE_RANK;
         if is_newer || returns && dio.version != version {
-            // §8.2.2.4 (5): a node follows the root or its parent into the next version. It
-            // follows other neighbours that acknowledge frames: at once if it has no parent,
+            // RFC 6550 §8.2.2.4 (5): a node follows the root or its parent into the next version.
+            // It follows other neighbours that acknowledge frames: at once if it has no parent,
             // otherwise after a while and not often.
             let is_followed = self.parent == Some(link)
                 || is_root
@@ -75,7 +76,8 @@ impl<P: Profile> Upward<P> {
             }
             count(&mut cx.shared.counters.versions_ignored);
         } else if dio.version != version && dio.rank != INFINITE_RANK {
-            // §8.2.2.1: a neighbour in an older version cannot be the parent, and needs a new DIO.
+            // RFC 6550 §8.2.2.1: a neighbour in an older version cannot be the parent, and needs a
+            // new DIO.
             self.reset_trickle(cx);
         }
         false
@@ -98,8 +100,8 @@ impl<P: Profile> Upward<P> {
         is_believed
     }
 
-    /// Joins a new version, in which no rank and no parent of the previous one count (§8.2.2.1,
-    /// §8.2.2.4 (5)).
+    /// Joins a new version, in which no rank and no parent of the previous one count (RFC 6550
+    /// §8.2.2.1, §8.2.2.4 (5)).
     fn join_version(&mut self, cx: &mut Context<'_, P>, version: Sequence) {
         if let Some(dodag) = &mut self.dodag {
             dodag.version = version;
