@@ -161,7 +161,8 @@ fn matched(pattern: &[Part], words: &[String], at: usize) -> Option<usize> {
     if *start && starts_sentence(words, at) {
         return matched(rest, words, at);
     }
-    // If the pattern begins with a forbidden word, the text may begin with the next word.
+    // `!a` stands for a word other than `a`. A pattern that begins with `!a` also matches at
+    // the start of a text, without such a word.
     if at == 0
         && *forbidden
         && let Some(end) = matched(rest, words, at)

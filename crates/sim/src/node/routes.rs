@@ -9,7 +9,7 @@ use super::SimNode;
 use crate::scenario::{Role, Scenario, global_address};
 use crate::topology::NodeRoutes;
 
-/// Adds the routes of node `index`.
+/// Adds to `node`, which is node `index` of the scenario, the routes with which it starts.
 pub(super) fn add(
     scenario: &Scenario,
     index: usize,

@@ -99,8 +99,8 @@ pub fn figure_6() -> Figure {
     figure
 }
 
-/// Adds rows of nodes with a queue of two packets. Returns the worst node's share at 1 datagram a
-/// second, and the row of [`worst_has`] at 0.5 and at 1 datagram a second.
+/// Adds three rows of nodes with a queue of two packets: the share of the worst node's packets that
+/// arrive at 1 packet a second, and the row of [`worst_has`] at 0.5 and at 1 packet a second.
 fn two_packets(figure: &mut Figure) -> [Handle; 3] {
     let series = "UDP, queue of two packets per node";
     let case = |rate| Testbed::One.udp(rate).set("lowpan.slots", 2);
