@@ -176,6 +176,7 @@ fn each_control_bit_has_its_own_question() {
         assert!(!is_set(Flags(0xff).without(flag)), "{flag:?}");
     }
     let both = Flags::SYN.with(Flags::FIN);
+    assert_eq!(both.with(Flags::FIN), both);
     assert!(both.intersects(Flags::FIN.with(Flags::RST)));
     assert!(!both.contains(Flags::FIN.with(Flags::RST)));
     assert!(!both.intersects(Flags::RST.with(Flags::ACK)));
