@@ -113,7 +113,7 @@ proofs-mutants: ## Plant defects in a copy of the repository, and check that a s
 	@scripts/setup.sh build
 	@. scripts/env.sh && exec scripts/proofs-mutants.sh
 
-mutants: ## Plant random defects in a crate, and measure the share that the crate's tests find (MUTANTS="lowpan 0/20": a twentieth of them)
+mutants: ## Plant defects in a crate, one at a time, and measure the share that the crate's tests find (MUTANTS="lowpan 0/20": a twentieth of them)
 	@scripts/setup.sh mutants
 	@. scripts/env.sh && exec scripts/mutants.sh $(MUTANTS)
 

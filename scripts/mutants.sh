@@ -1,5 +1,5 @@
 #!/bin/sh
-# Plants random defects in one crate, one at a time, and counts those that the crate's own tests find:
+# Plants defects in one crate, one at a time, and counts those that the crate's own tests find:
 # mutants.sh CRATE [PART [FILES]]
 #   CRATE   such as tcp
 #   PART    K/N: of all defects, each N-th one from the K-th on (default: 0/1, all defects)
@@ -11,6 +11,10 @@ crate=${1:?usage: mutants.sh CRATE [PART [FILES]]}
 part=${2:-0/1}
 root=$(CDPATH='' cd "$(dirname "$0")/.." && pwd)
 cd "$root"
+case $crate in
+*[!a-z0-9-]*) echo "mutants: $crate is not the name of a crate; allowed: a name such as tcp" >&2; exit 2 ;;
+esac
+[ -d "crates/$crate" ] || { echo "mutants: there is no crate crates/$crate" >&2; exit 2; }
 out=$root/target/mutants/$crate
 rm -rf "$out"
 mkdir -p "$out"

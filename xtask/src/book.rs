@@ -1,8 +1,8 @@
 //! The book: the documents under `docs/`, in the order of `docs/SUMMARY.md`, made by mdBook.
 //!
 //! The links between the documents (`links`), and the form of pages (`pages`) and of decision
-//! records (`decisions`) are always checked. If mdBook is installed, the book is built, and the links of its pages are
-//! checked, too (`rendered`). Links from the book to files outside `docs/` are changed to the
+//! records (`decisions`) are always checked. If mdBook is installed, the book is built, and the
+//! links of its pages are checked, too (`rendered`). Links from the book to files outside `docs/` are changed to the
 //! repository on the web, and the simulator replaces its markers if `make wasm` has built it
 //! (`preprocess`). The pictures show real runs (`pictures`).
 

@@ -263,7 +263,7 @@ fn clippy(workspace: &Workspace) -> Result<Option<String>, Failure> {
     Ok(unjudged)
 }
 
-/// The Rust release whose warnings are errors, and whose sizes and instructions are compared. Each
+/// The Rust release whose warnings are errors, and whose counts of instructions are compared. Each
 /// release has new warnings and compiles to other code, which must not fail a check on a new
 /// machine.
 pub const JUDGED_WITH: &str = "1.95";

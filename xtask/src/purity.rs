@@ -110,13 +110,12 @@ pub fn sources(workspace: &Workspace) -> Outcome {
 }
 
 impl Toolchain {
-    /// Returns a note if sizes and counts of instructions are only shown with this release.
+    /// Returns a note if counts of instructions are only shown with this release.
     pub fn unjudged(&self) -> Option<String> {
         let version = workspace::output(Command::new(&self.rustc).arg("--version"));
         ci::unjudged_release(&version.unwrap_or_default()).map(|version| {
             format!(
-                "size: sizes and instructions with Rust {version} are only shown; those with {} \
-                 must match",
+                "size: instructions with Rust {version} are only shown; those with {} must match",
                 ci::JUDGED_WITH
             )
         })

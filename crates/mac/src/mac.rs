@@ -329,7 +329,7 @@ impl<A: Access> Mac<A> {
     /// Returns the next job for the radio; for [`RadioWork::Load`] the frame is [`Self::frame`].
     /// `None` if there is no job, or before [`Self::on_radio_done`] reports the previous job.
     /// Between jobs, the radio is in the state of the last [`RadioWork::Listen`],
-    /// [`RadioWork::Doze`] or [`RadioWork::Sleep`]; it listens before the first of these jobs.
+    /// [`RadioWork::Doze`] or [`RadioWork::Sleep`]; before the first such job, it listens.
     pub fn poll_radio(&mut self, now: Instant) -> Option<RadioWork<A::Work>> {
         if self.work.is_some() {
             return None;

@@ -378,7 +378,7 @@ fn parents_in_a_circle_make_no_source_route() {
     );
     // The host gets an error.
     assert!(!lone.host_packets().is_empty());
-    // One of these nodes announces its true parent, and all are reachable.
+    // When node 7 announces its true parent, the root has a route to node 5, too.
     tell_root(&mut lone, 7, 7, address(1));
     let asked = packets::echo_request(Addr([0x20; 16]), address(5));
     lone.host_sends(&asked).expect("the root has a route");

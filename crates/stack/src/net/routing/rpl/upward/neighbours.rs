@@ -189,8 +189,8 @@ impl<T: AsRef<[Option<RplNeighbour>]> + AsMut<[Option<RplNeighbour>]>> Candidate
 
     /// Returns the entry of a neighbour that has sent a DIO. In a full table, a new neighbour
     /// replaces the neighbour farthest from the root, if the new one is nearer. Neighbours that do
-    /// not acknowledge frames ([`RplNeighbour::answers`]) are replaced first. Those of them that
-    /// cannot be a parent count as infinitely far.
+    /// not acknowledge frames ([`RplNeighbour::answers`]) are replaced first. A neighbour that
+    /// does not acknowledge frames and cannot be a parent counts as infinitely far.
     pub(super) fn admit(&mut self, admission: &Admission) -> Option<&mut RplNeighbour> {
         let Admission {
             now,
