@@ -60,7 +60,7 @@ test: ## Run all checks of the continuous integration (at most 25 minutes)
 	@scripts/setup.sh test
 	@mkdir -p target && rm -f $(SKIPPED)
 	@$(CARGO) xtask ci; code=$$?; \
-	if [ -s $(SKIPPED) ]; then echo "Skipped on this machine:"; cat $(SKIPPED); fi; exit $$code
+	if [ -s $(SKIPPED) ]; then echo "Skipped on this machine:"; sort -u $(SKIPPED); fi; exit $$code
 
 interop: ## Test Redpoll's TCP against Linux's over a bad link, 20 seeds
 	@scripts/setup.sh build
@@ -80,7 +80,7 @@ taim: ## Measure processor time, delay and memory of redpoll taim, for its engin
 	@mkdir -p target && rm -f $(SKIPPED)
 	@$(CARGO) run --release --quiet --package redpoll -- bench taim
 	@. scripts/env.sh && export TAIM_FORGED=1000000 && cargo test --release --package redpoll --test taim; code=$$?; \
-	if [ -s $(SKIPPED) ]; then echo "Skipped on this machine:"; cat $(SKIPPED); fi; exit $$code
+	if [ -s $(SKIPPED) ]; then echo "Skipped on this machine:"; sort -u $(SKIPPED); fi; exit $$code
 
 fuzz: ## Fuzz every parser and state machine by libFuzzer for one minute each, and TCP for ten minutes (needs rustup)
 	@scripts/setup.sh fuzz
@@ -90,7 +90,7 @@ dissect-check: ## Compare Redpoll's decoder with tshark's, field by field, over 
 	@scripts/setup.sh build
 	@mkdir -p target && rm -f $(SKIPPED)
 	@$(CARGO) xtask dissect-check; code=$$?; \
-	if [ -s $(SKIPPED) ]; then echo "Skipped on this machine:"; cat $(SKIPPED); fi; exit $$code
+	if [ -s $(SKIPPED) ]; then echo "Skipped on this machine:"; sort -u $(SKIPPED); fi; exit $$code
 
 radiofuzz: ## Fuzz five nodes with arbitrary events of their radios for 50 million steps, half of the steps with RPL
 	@scripts/setup.sh build
@@ -159,7 +159,7 @@ rcp-test: ## Test a border router with OpenThread's simulated radio co-processor
 	@mkdir -p target && rm -f $(SKIPPED)
 	@. scripts/env.sh && rcp=$(CURDIR)/target/peers/rcp/examples/apps/ncp/ot-rcp; [ ! -x $$rcp ] || export REDPOLL_RCP=$$rcp; \
 	cargo test --package redpoll --test radio -- --nocapture co_processor; code=$$?; \
-	if [ -s $(SKIPPED) ]; then echo "Skipped on this machine:"; cat $(SKIPPED); fi; exit $$code
+	if [ -s $(SKIPPED) ]; then echo "Skipped on this machine:"; sort -u $(SKIPPED); fi; exit $$code
 
 thread: ## Build OpenThread from its sources as a module of the simulator
 	@scripts/setup.sh thread
@@ -180,7 +180,7 @@ hosts: ## Check that redpoll and redpoll-taim compile for 32-bit and 64-bit ARM 
 	@scripts/setup.sh hosts
 	@mkdir -p target && rm -f $(SKIPPED)
 	@$(CARGO) xtask hosts; code=$$?; \
-	if [ -s $(SKIPPED) ]; then echo "Skipped on this machine:"; cat $(SKIPPED); fi; exit $$code
+	if [ -s $(SKIPPED) ]; then echo "Skipped on this machine:"; sort -u $(SKIPPED); fi; exit $$code
 
 purity: ## Build the device crates for a Cortex-M0+ with rustup's and with Debian's compiler, and measure their sizes
 	@scripts/setup.sh purity
@@ -196,7 +196,7 @@ validate: ## Validate the simulator against other simulators and formulas (docs/
 	@scripts/setup.sh validate
 	@mkdir -p target && rm -f $(SKIPPED)
 	@. scripts/env.sh && export REDPOLL_VALIDATE=long && cargo test --release --package redpoll-sim --test validate -- --nocapture && cargo test --release --package redpoll-sim --test all -- --nocapture bound::; code=$$?; \
-	if [ -s $(SKIPPED) ]; then echo "Skipped on this machine:"; cat $(SKIPPED); fi; exit $$code
+	if [ -s $(SKIPPED) ]; then echo "Skipped on this machine:"; sort -u $(SKIPPED); fi; exit $$code
 
 scale: ## Measure the speed and the memory of the simulator from 10 to 10,000 nodes; results in target/scale (docs/scale.md)
 	@scripts/setup.sh build

@@ -385,8 +385,8 @@ def check():
     line = lambda hops: Mesh.of_positions([(40 * n, 0) for n in range(hops + 1)], 50)
     one = bound_kbps(line(1), [[1, 0]], [Fraction(1)])[0]
     same(one, 3_896 / 32.188, "one hop")
-    # Two and three hops are in one collision domain, so their times add up. The fifth hop of a line
-    # is the first hop that may be active at the same time as another.
+    # Two and three hops are in one collision domain, so the time of a segment is the sum over the
+    # hops. The fifth hop of a line is the first hop that may be active at the same time as another.
     for hops in (2, 3):
         path = list(range(hops, -1, -1))
         time = sum(demands([path], [1], "exchange", 2).values())

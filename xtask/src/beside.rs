@@ -25,7 +25,7 @@ pub enum Priority {
 pub struct Ended {
     pub status: ExitStatus,
     pub printed: String,
-    errors: String,
+    pub errors: String,
 }
 
 impl Ended {

@@ -57,10 +57,14 @@ const BUILDS: [Step; 8] = [
     ("tests built", |w| lanes::build(w).map(|()| None)),
 ];
 
-/// Tests that mostly wait ([`lanes`]), and the tests of the web page, which have limits in
-/// milliseconds. They have a higher priority than the steps that run at the same time.
-const WAITING: [Step; 2] = [
+/// Tests that mostly wait ([`lanes`]), tutorials with a mesh in real time, and the tests of the web
+/// page, which have limits in milliseconds. They have a higher priority than the steps that run at
+/// the same time.
+const WAITING: [Step; 3] = [
     ("tests that wait", |w| lanes::waiting(w).map(|()| None)),
+    ("tutorials", |w| {
+        tutorials::run(w, &tutorials::Options::default())
+    }),
     ("page", web::page),
 ];
 
@@ -69,7 +73,7 @@ const NEXT: [Step; 2] = [("OpenThread linked", thread::link), ("test", test)];
 
 /// Steps that use the program from the build of the tests. None of them builds this program or the
 /// tests again.
-const USING: [Step; 7] = [
+const USING: [Step; 6] = [
     ("package for C", clib::check),
     ("firmware", |w| firmware::run(w, false)),
     ("package", dist::short),
@@ -78,9 +82,6 @@ const USING: [Step; 7] = [
     }),
     ("docs", |w| {
         docs::run(w, &docs::Options::short_check()).map(|()| None)
-    }),
-    ("tutorials", |w| {
-        tutorials::run(w, &tutorials::Options::default())
     }),
     ("python", python::run),
 ];
@@ -134,6 +135,9 @@ fn run_parallel(workspace: &Workspace, steps: &[Step]) -> Outcome {
     ran.ended()
 }
 
+/// The line above the list of failed steps, with which a run ends.
+const FAILED: &str = "ci: these steps failed:";
+
 /// The steps so far and their outcomes.
 struct Ran {
     keep_going: bool,
@@ -170,19 +174,23 @@ impl Ran {
                 }
                 Err(failure) => {
                     eprintln!("{failure}\n== {name}: failed");
-                    self.failed.push((*name).to_owned());
+                    self.failed.push(format!("{name}: {failure}"));
                 }
             }
         }
     }
 
-    /// Prints the output of the parallel process, and adds the steps that it has skipped.
+    /// Prints the output of the parallel process, and adds the steps that it has skipped and those
+    /// that failed.
     fn beside(&mut self, ended: &Ended) {
         ended.show();
         self.skipped.extend(skipped_beside(&ended.printed));
         if !ended.status.success() {
+            let failed = failed_beside(&ended.errors);
             self.failed
-                .push("the steps that ran in parallel (see above)".to_owned());
+                .push(failed.unwrap_or_else(|| {
+                    format!("the steps that ran in parallel: {}", ended.status)
+                }));
         }
     }
 
@@ -190,7 +198,7 @@ impl Ran {
         for skip in &self.skipped {
             println!("skipped {skip}");
         }
-        Failure::unless_empty("ci: these steps failed:", self.failed)
+        Failure::unless_empty(FAILED, self.failed)
     }
 }
 
@@ -303,6 +311,17 @@ fn skipped_beside(told: &str) -> Vec<String> {
         .collect();
     skipped.reverse();
     skipped
+}
+
+/// Returns the list of failed steps at the end of the errors of a parallel process, without its
+/// indentation.
+fn failed_beside(errors: &str) -> Option<String> {
+    let (_, list) = errors.rsplit_once(&format!("{FAILED}\n"))?;
+    let lines = list.trim_end().lines();
+    let lines: Vec<&str> = lines
+        .map(|it| it.strip_prefix("  ").unwrap_or(it))
+        .collect();
+    Some(lines.join("\n"))
 }
 
 /// Returns the skipped parts of two steps together.
@@ -423,5 +442,16 @@ mod tests {
         let told = "skipped early: x\n== boards\nskipped boards: no C\nskipped size: no QEMU\n";
         assert_eq!(skipped_beside(told), ["boards: no C", "size: no QEMU"]);
         assert!(skipped_beside("== boards: ok\n").is_empty());
+    }
+
+    #[test]
+    fn failed_steps_of_a_parallel_process_are_listed_again() {
+        let inner = Failure::unless_empty(FAILED, vec!["page: no Chromium\nfound".to_owned()]);
+        let errors = format!("a warning\nxtask: {}\n", inner.unwrap_err());
+        assert_eq!(
+            failed_beside(&errors).as_deref(),
+            Some("page: no Chromium\nfound")
+        );
+        assert_eq!(failed_beside("killed\n"), None);
     }
 }

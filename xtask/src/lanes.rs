@@ -190,10 +190,37 @@ fn judge(test: &Test, failed: &Mutex<Vec<String>>) {
             eprint!("{}", String::from_utf8_lossy(&output.stderr));
             if !output.status.success() {
                 failed.push(format!("{}: {}", test.shown(), output.status));
+                failed.extend(failed_cases(&String::from_utf8_lossy(&output.stdout)));
             }
         }
         Err(error) => failed.push(error),
     }
+}
+
+/// Returns the names of a test program's failed cases, each with the start of its message. A long log
+/// ends with them.
+fn failed_cases(printed: &str) -> Vec<String> {
+    /// Lines of a message that are repeated, and the characters of each line.
+    const SHOWN: (usize, usize) = (4, 160);
+    let Some((_, failures)) = printed.split_once("\nfailures:\n") else {
+        return Vec::new();
+    };
+    let failures = failures.split("\nfailures:\n").next().unwrap_or_default();
+    let sections = failures.split("\n---- ").skip(1);
+    sections
+        .map(|section| {
+            let (name, message) = section
+                .split_once(" stdout ----\n")
+                .unwrap_or((section, ""));
+            let lines = message.lines().filter(|line| !line.trim().is_empty());
+            let lines = lines.filter(|line| !line.starts_with("note: run with"));
+            let lines = lines.take(SHOWN.0).map(|line| {
+                let start: String = line.chars().take(SHOWN.1).collect();
+                format!("\n    {start}")
+            });
+            format!("  {name}:{}", lines.collect::<String>())
+        })
+        .collect()
 }
 
 fn programs(messages: &str) -> Vec<Test> {
@@ -254,6 +281,22 @@ mod tests {
     fn each_case_of_a_list_is_a_test() {
         let list = "a_case: test\nmodule::b: test\n\n2 tests, 0 benchmarks\n";
         assert_eq!(cases(list), ["a_case", "module::b"]);
+    }
+
+    #[test]
+    fn failed_cases_are_listed_with_the_start_of_their_messages() {
+        let printed = "\nrunning 3 tests\ntest a ... ok\ntest b ... FAILED\n\nfailures:\n\n\
+            ---- b stdout ----\n\nthread 'b' (7) panicked at x.rs:1:2:\nleft\nright\n\
+            note: run with `RUST_BACKTRACE=1`\n\n---- m::c stdout ----\nError: no room\n\n\n\
+            failures:\n    b\n    m::c\n\ntest result: FAILED.\n";
+        assert_eq!(
+            failed_cases(printed),
+            [
+                "  b:\n    thread 'b' (7) panicked at x.rs:1:2:\n    left\n    right",
+                "  m::c:\n    Error: no room"
+            ]
+        );
+        assert!(failed_cases("killed\n").is_empty());
     }
 
     #[test]

@@ -149,11 +149,9 @@ impl Repository {
                 commit.trim()
             ));
         }
-        if changelog::unreleased(&self.read(Path::new(CHANGELOG))?).is_none() {
-            found.push(format!(
-                "{CHANGELOG} has no entry under `{}`: describe what users notice",
-                changelog::UNRELEASED
-            ));
+        let changes = self.read(Path::new(CHANGELOG))?;
+        if let Err(reason) = changelog::entries(&changes, &version.to_string()) {
+            found.push(format!("{CHANGELOG} {reason}"));
         }
         let written = self.root.join(WRITTEN);
         if written.exists() && !written.join(version.to_string()).exists() {
@@ -274,7 +272,8 @@ impl Repository {
                 return Ok(());
             }
             let changelog = self.read(Path::new(CHANGELOG))?;
-            let notes = changelog::unreleased(&changelog).unwrap_or("(none)");
+            let notes = changelog::entries(&changelog, &version.to_string());
+            let notes = notes.unwrap_or("(none)");
             println!("release: notes:\n\n{notes}\n");
         }
         Failure::unless_empty(format!("release: {version} is refused:"), obstacles)

@@ -37,7 +37,8 @@ impl fmt::Display for Failure {
         f.write_str(&self.headline)?;
         self.findings
             .iter()
-            .try_for_each(|finding| write!(f, "\n  {finding}"))
+            .flat_map(|finding| finding.lines())
+            .try_for_each(|line| write!(f, "\n  {line}"))
     }
 }
 
@@ -86,7 +87,8 @@ mod tests {
     #[test]
     fn failures_list_their_findings() {
         assert_eq!(Failure::unless_empty("bad", vec![]), Ok(()));
-        let failure = Failure::unless_empty("bad", vec!["a".into(), "b".into()]).unwrap_err();
-        assert_eq!(failure.to_string(), "bad\n  a\n  b");
+        let findings = vec!["a".into(), "b:\n  c".into()];
+        let failure = Failure::unless_empty("bad", findings).unwrap_err();
+        assert_eq!(failure.to_string(), "bad\n  a\n  b:\n    c");
     }
 }

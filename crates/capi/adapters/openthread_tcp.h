@@ -7,8 +7,8 @@
  *   otTcpConnect             rp_socket, rp_connect; otTcpEstablished follows RP_POLLOUT
  *   otTcpSendByReference     rp_send copies: otTcpSendDone follows when rp_send has accepted the
  *                            whole buffer, and not when the peer has acknowledged it
- *   otTcpReceiveByReference  rp_recv into the endpoint's receive buffer, of which one link
- *                            contains the received bytes; otTcpCommitReceive moves the remaining
+ *   otTcpReceiveByReference  rp_recv into the endpoint's receive buffer; one link of the
+ *                            buffer contains the received bytes; otTcpCommitReceive moves the remaining
  *                            bytes to its beginning
  *   otTcpSendEndOfStream     rp_shutdown, when rp_send has accepted all bytes
  *   otTcpDisconnected        follows when both directions have ended, or the connection failed

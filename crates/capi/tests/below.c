@@ -18,7 +18,10 @@
 #include "../adapters/riot_sock_tcp.h"
 
 #define PORT 7
-#define TOTAL 60000
+#ifndef ROUNDS
+#define ROUNDS 30 /* echoes of SIZE bytes */
+#endif
+#define SIZE 2000
 #define DELAY_US 10000
 #define LOSS 31   /* one packet of this number is lost */
 #define NO_BUFS 7 /* one allocation of this number fails */
@@ -285,7 +288,7 @@ int main(void)
     const struct rp_waiter waiter = {.node = make(0), .now = now_of, .wait = wait_for};
     sock_tcp_ep_t remote = {.family = AF_INET6, .port = PORT};
     sock_tcp_t sock;
-    static uint8_t ask[TOTAL / 30], answer[TOTAL / 30];
+    static uint8_t ask[SIZE], answer[SIZE];
     rp_riot_waiter = &waiter;
     gnrc = (struct rp_gnrc){.node = waiter.node, .now = now_alone};
     ip6 = (struct rp_ot_ip6){.node = make(1), .now = now_of};
@@ -294,7 +297,7 @@ int main(void)
     wrong();
     expect(rp_address(ip6.node, remote.addr.ipv6) == 0, "rp_address");
     expect(sock_tcp_connect(&sock, &remote, 0, 0) == 0, "sock_tcp_connect");
-    for (int round = 0; round < 30; round++) {
+    for (int round = 0; round < ROUNDS; round++) {
         size_t got = 0;
         for (size_t at = 0; at < sizeof ask; at++) {
             ask[at] = (uint8_t)(at * 7 + (size_t)round);
@@ -314,6 +317,7 @@ int main(void)
     expect(echo.in < 0, "the server has seen the end");
     expect(live == 0, "no snip and no message is left");
     expect(rp_node_end(waiter.node) == 0 && rp_node_end(ip6.node) == 0, "rp_node_end");
-    printf("%d bytes in each direction in %.2f s, all right\n", TOTAL, (double)now_us / 1e6);
+    printf("%d bytes in each direction in %.2f s, all right\n", ROUNDS * SIZE,
+           (double)now_us / 1e6);
     return 0;
 }

@@ -1,7 +1,7 @@
 /* The image whose size is the footprint of the library: a client with one TCP connection, on a radio
  * (ON_RADIO), over IPv6 (OVER_IP) or with TCP alone (TCP_ALONE), or a client and a server over IPv6
  * (SERVER_OVER_IP) or with TCP alone (SERVER_TCP_ALONE), without a C library. It prints, through the
- * emulator, how much memory the node or TCP takes, and "sent" once it has made the frame, packet or
+ * emulator, how much memory the node or TCP takes, and "sent" when it has made the frame, packet or
  * segment of its SYN. */
 #ifdef SERVER_TCP_ALONE
 #define TCP_ALONE

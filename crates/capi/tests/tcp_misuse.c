@@ -138,7 +138,7 @@ static void pointers(void)
     memset(&tcp, 0xa5, sizeof tcp);
     all_of_host(RP_EINVAL, &tcp);
     EXPECT(0, rp_tcp_init(&tcp, RP_TCP_SIZES, &config));
-    /* A copy of a host is not a host, and another object is none either. */
+    /* A copy of a host is not a host, and neither is another object. */
     copy = tcp;
     all_of_host(RP_EINVAL, &copy);
     all_of_connection(RP_EFAULT, NULL);

@@ -121,7 +121,7 @@ fn a_run_prints_flows_nodes_and_the_medium_with_its_ranges() {
         "\ndata  ",
         "\nlink acknowledgements  ",
         "control plane (RPL and neighbour discovery): 0.00 % of ",
-        "oracle: every byte arrived once and in order",
+        "oracle: each byte arrived at most once, in order and unchanged",
     ] {
         assert!(text.contains(part), "{part}\n{text}");
     }
@@ -463,7 +463,7 @@ fn a_capture_cut_off_by_a_full_disk_is_readable() {
         "{table}"
     );
     assert!(
-        table.contains("oracle: every byte arrived once and in order"),
+        table.contains("oracle: each byte arrived at most once, in order and unchanged"),
         "{table}"
     );
     let output = redpoll(&["dissect", &file]);

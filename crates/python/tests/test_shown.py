@@ -1,4 +1,4 @@
-"""What notebooks show of scenarios, results, sweeps, tables and pictures."""
+"""How notebooks show scenarios, results, sweeps, tables and pictures."""
 
 import base64
 import json

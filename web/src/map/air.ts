@@ -213,7 +213,7 @@ function drawBundles(context: CanvasRenderingContext2D, moment: Moment, frames: 
   context.globalAlpha = 1;
 }
 
-/** Marks each lost frame with a small cross on its link, beside the receiver. */
+/** Marks each lost frame with a small cross on its link, close to the receiver. */
 function drawLosses(context: CanvasRenderingContext2D, moment: Moment, frames: Frame[]): void {
   const { view, palette, x, y, store, t, pace } = moment;
   for (const frame of frames) {

@@ -156,6 +156,27 @@ pub fn quoted(text: &str) -> Vec<Block> {
     blocks
 }
 
+/// Returns the comments of a language whose comments begin with `#`: each run of such lines, and each
+/// comment after code or a value.
+pub fn hash_comments(text: &str) -> Vec<Block> {
+    let mut blocks = Collector::default();
+    for (index, line) in text.lines().enumerate() {
+        if let Some(comment) = line.trim_start().strip_prefix('#') {
+            if !comment.starts_with('!') {
+                blocks.add(index + 1, comment);
+            }
+            continue;
+        }
+        blocks.close();
+        let after = line.split_once(" # ");
+        if let Some((_, comment)) = after.filter(|it| it.0.matches(['"', '\'']).count() % 2 == 0) {
+            blocks.add(index + 1, comment);
+            blocks.close();
+        }
+    }
+    blocks.finish()
+}
+
 /// Returns the help lines of a Makefile: the texts after `##`.
 pub fn help_lines(text: &str) -> Vec<Block> {
     let lines = text.lines().enumerate();
@@ -218,5 +239,7 @@ mod tests {
         assert_eq!(texts(&help_lines("x: y ## Do this now\n")), ["Do this now"]);
         let c = "/* One\n * two three. */ int x;";
         assert_eq!(texts(&between(c, "/*", "*/")), ["One  two three."]);
+        let shell = "#!/bin/sh\n# One\n# two.\nx=1 # After it.\necho \"a # b c\"\n";
+        assert_eq!(texts(&hash_comments(shell)), ["One two.", "After it."]);
     }
 }

@@ -14,6 +14,14 @@ pub const COMMENTS: &str = "comments";
 /// Sources of programs, whose help texts are made of comments.
 const PROGRAMS: [&str; 3] = ["crates/cli/src", "crates/program/src", "crates/taim/src"];
 
+/// Folders of C headers for users.
+const C_HEADERS: [&str; 4] = [
+    "crates/capi/include",
+    "crates/capi/adapters",
+    "crates/modules/include",
+    "integrations",
+];
+
 /// Files of the command line that contain one of these have help texts.
 const CLAP: [&str; 4] = ["Args)]", "Parser)]", "Subcommand)]", "ValueEnum)]"];
 
@@ -87,20 +95,48 @@ pub fn read(
             }
         }
     }
-    for header in ["redpoll.h", "redpoll_tcp.h"] {
-        let header = single(&format!("crates/capi/include/{header}"));
-        add(
-            INTERFACE,
-            &header,
-            blocks::between(&source::read(&header)?, "/*", "*/"),
-        );
+    for folder in ["scenarios", "examples", "dist"] {
+        for file in files(folder, "toml")? {
+            add(
+                DOCUMENTS,
+                &file,
+                blocks::hash_comments(&source::read(&file)?),
+            );
+        }
     }
-    for file in files("crates/python/python", "py")? {
-        add(
-            INTERFACE,
-            &file,
-            blocks::between(&source::read(&file)?, "\"\"\"", "\"\"\""),
-        );
+    for folder in C_HEADERS {
+        for file in files(folder, "h")? {
+            let text = source::read(&file)?;
+            add(INTERFACE, &file, blocks::between(&text, "/*", "*/"));
+        }
+    }
+    for folder in ["crates", "examples", "integrations"] {
+        for file in files(folder, "c")? {
+            let text = source::read(&file)?;
+            add(COMMENTS, &file, blocks::between(&text, "/*", "*/"));
+        }
+    }
+    for folder in ["crates", "integrations", "scripts"] {
+        for file in files(folder, "sh")? {
+            let text = source::read(&file)?;
+            add(COMMENTS, &file, blocks::hash_comments(&text));
+            add(INTERFACE, &file, blocks::quoted(&text));
+        }
+    }
+    for folder in ["crates", "scripts"] {
+        for file in files(folder, "py")? {
+            let text = source::read(&file)?;
+            let docstrings = blocks::between(&text, "\"\"\"", "\"\"\"");
+            let is_public = workspace
+                .relative(&file)
+                .starts_with("crates/python/python");
+            add(
+                if is_public { INTERFACE } else { COMMENTS },
+                &file,
+                docstrings,
+            );
+            add(COMMENTS, &file, blocks::hash_comments(&text));
+        }
     }
     let page = single("web/index.html");
     add(
@@ -109,7 +145,10 @@ pub fn read(
         blocks::between(&source::read(&page)?, ">", "<"),
     );
     for file in files("web/src", "ts")? {
-        add(INTERFACE, &file, blocks::quoted(&source::read(&file)?));
+        let text = source::read(&file)?;
+        add(INTERFACE, &file, blocks::quoted(&text));
+        add(COMMENTS, &file, blocks::comments(&text, false).0);
+        add(COMMENTS, &file, blocks::between(&text, "/**", "*/"));
     }
     let makefile = single("Makefile");
     add(

@@ -3,12 +3,35 @@
 /// Heading of the entries that belong to the next release.
 pub const UNRELEASED: &str = "## Unreleased";
 
-/// Returns the entries of the next release; `None` without heading or without an entry.
-pub fn unreleased(text: &str) -> Option<&str> {
-    let body = body(text, |line| line == UNRELEASED)?;
-    body.lines()
-        .any(|line| line.starts_with("- "))
-        .then_some(body)
+/// Ends the heading of a version whose section is written before its release.
+const PREPARED: &str = "in preparation";
+
+/// Returns the entries of a version that is not released: those of its prepared section, or those
+/// under [`UNRELEASED`].
+///
+/// # Errors
+///
+/// Returns the reason if neither place has an entry, or both have.
+pub fn entries<'a>(text: &'a str, version: &str) -> Result<&'a str, String> {
+    let prepared = heading(version, PREPARED);
+    let with_entry = |body: &&str| body.lines().any(|line| line.starts_with("- "));
+    let later = body(text, |line| line == UNRELEASED).filter(with_entry);
+    match (
+        body(text, |line| line == prepared).filter(with_entry),
+        later,
+    ) {
+        (Some(entries), None) | (None, Some(entries)) => Ok(entries),
+        (None, None) => Err(format!(
+            "has no entry under `{UNRELEASED}`: describe what users notice"
+        )),
+        (Some(_), Some(_)) => Err(format!(
+            "has entries under `{UNRELEASED}` and under `{prepared}`: move all to one of them"
+        )),
+    }
+}
+
+fn heading(version: &str, state: &str) -> String {
+    format!("## {version} – {state}")
 }
 
 /// Returns the notes of a version.
@@ -19,11 +42,15 @@ pub fn notes<'a>(text: &'a str, version: &str) -> Option<&'a str> {
     })
 }
 
-/// Returns the text with a heading of the version and its date above the entries of the next
-/// release, which has no entries afterwards.
+/// Returns the text with a dated heading above the [`entries`] of the version. Afterwards, no entry
+/// is under [`UNRELEASED`].
 pub fn release(text: &str, version: &str, date: &str) -> String {
-    let heading = format!("{UNRELEASED}\n\n## {version} – {date}\n");
-    text.replacen(&format!("{UNRELEASED}\n"), &heading, 1)
+    let (dated, prepared) = (heading(version, date), heading(version, PREPARED));
+    if body(text, |line| line == prepared).is_some() {
+        return text.replacen(&format!("{prepared}\n"), &format!("{dated}\n"), 1);
+    }
+    let headings = format!("{UNRELEASED}\n\n{dated}\n");
+    text.replacen(&format!("{UNRELEASED}\n"), &headings, 1)
 }
 
 /// Returns the notes with links to the files of a commit or tag in the repository on the web.
@@ -65,16 +92,30 @@ mod tests {
 
     #[test]
     fn entries_become_the_notes_of_a_version() {
-        assert_eq!(
-            unreleased(TEXT),
-            Some("- One\n  more.\n\n### Added\n\n- Two.")
-        );
+        let text = entries(TEXT, "0.2.0").unwrap();
+        assert_eq!(text, "- One\n  more.\n\n### Added\n\n- Two.");
         assert_eq!(notes(TEXT, "0.1.0"), Some("First."));
         assert_eq!(notes(TEXT, "0.1"), None);
         let after = release(TEXT, "0.2.0", "2026-02-01");
-        assert_eq!(notes(&after, "0.2.0"), unreleased(TEXT));
-        assert_eq!(unreleased(&after), None);
+        assert_eq!(notes(&after, "0.2.0"), Some(text));
+        assert!(entries(&after, "0.3.0").is_err());
         assert_eq!(notes(&after, "0.1.0"), Some("First."));
+    }
+
+    #[test]
+    fn a_prepared_section_gets_the_date() {
+        let text = "## Unreleased\n\nNone.\n\n## 0.1.0 – in preparation\n\nNew:\n\n- One.\n";
+        assert_eq!(entries(text, "0.1.0"), Ok("New:\n\n- One."));
+        let after = release(text, "0.1.0", "2026-02-01");
+        assert_eq!(
+            after,
+            "## Unreleased\n\nNone.\n\n## 0.1.0 – 2026-02-01\n\nNew:\n\n- One.\n"
+        );
+        let error = entries(text, "0.2.0").unwrap_err();
+        assert!(error.contains("no entry"), "{error}");
+        let both = text.replace("None.", "- Two.");
+        let error = entries(&both, "0.1.0").unwrap_err();
+        assert!(error.contains("move all to one"), "{error}");
     }
 
     #[test]
@@ -87,7 +128,8 @@ mod tests {
 
     #[test]
     fn a_heading_without_entries_has_none() {
-        assert_eq!(unreleased("## Unreleased\n\nText.\n"), None);
-        assert_eq!(unreleased("# Changes\n"), None);
+        for text in ["## Unreleased\n\nText.\n", "# Changes\n"] {
+            assert!(entries(text, "0.1.0").is_err(), "{text}");
+        }
     }
 }

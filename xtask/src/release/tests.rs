@@ -5,6 +5,9 @@ use std::os::unix::fs::PermissionsExt;
 
 use super::*;
 
+/// An entry of the changelog in the clone.
+const ENTRY: &str = "- An entry of this test.";
+
 /// A clone on a clean `main` that the checks have passed, with its own `origin`.
 struct Clone {
     repository: Repository,
@@ -57,6 +60,10 @@ impl Clone {
         let written = clone.written();
         fs::create_dir_all(&written).unwrap();
         fs::write(written.join("scenario.toml"), "").unwrap();
+        let heading = format!("{}\n", changelog::UNRELEASED);
+        clone.edit(CHANGELOG, |text| {
+            text.replacen(&heading, &format!("{heading}\n{ENTRY}\n"), 1)
+        });
         clone.git(&["add", "--all"]);
         clone.git(&[
             "commit",
@@ -170,8 +177,9 @@ fn a_release_sets_the_version_everywhere_and_is_tagged_with_its_notes() {
 fn is_made(clone: &Clone) {
     let repository = &clone.repository;
     let entries = repository.read(Path::new(CHANGELOG)).unwrap();
-    let entries = changelog::unreleased(&entries).unwrap().to_owned();
     let version = clone.next();
+    let entries = changelog::entries(&entries, &version.to_string());
+    let entries = entries.unwrap().to_owned();
 
     let before = clone.state();
     repository.release(version, true).unwrap();
@@ -270,8 +278,9 @@ const OBSTACLES: [(&str, Prepare, &str); 10] = [
         "no-entries",
         |it| {
             it.edit(CHANGELOG, |text| {
-                let entries = changelog::unreleased(text).unwrap();
-                text.replacen(entries, "Nothing.", 1)
+                let (before, after) = text.split_once(changelog::UNRELEASED).unwrap();
+                let later = after.find("\n## ").map_or("", |at| &after[at..]);
+                format!("{before}{}\n{later}", changelog::UNRELEASED)
             });
             it.commit_all();
         },

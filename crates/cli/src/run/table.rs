@@ -61,7 +61,7 @@ pub fn render(
     );
     if report.oracle.ok {
         text.push_str(
-            "oracle: every byte arrived once and in order, and every frame is accounted for\n",
+            "oracle: each byte arrived at most once, in order and unchanged, and every frame is accounted for\n",
         );
     } else {
         text.push_str("oracle: VIOLATED\n");

@@ -249,7 +249,7 @@ def _workers(pool: Any) -> int:
         client = getattr(pool, "_client", None)
         count = sum(client.nthreads().values()) if client else getattr(pool, "_max_workers", 0)
         return int(count) or WORKERS
-    except Exception:  # whatever an executor keeps under these names
+    except Exception:  # an executor may use these names for other values
         return WORKERS
 
 

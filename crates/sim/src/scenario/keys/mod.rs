@@ -12,6 +12,9 @@ mod transport;
 
 pub(super) use kinds::CONGESTION;
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use super::schema::Presence::*;
 use super::schema::{Key, KeyKind, Value};
 
@@ -35,7 +38,30 @@ pub(crate) fn is_secret(path: &str) -> bool {
 }
 
 pub(crate) fn find(path: &str) -> Option<&'static Key> {
-    all().find(|key| key.matches(path))
+    /// The keys by their first and last step, in the order of [`all`]: a scenario of 1,000 nodes
+    /// looks for 9,000 paths.
+    static BY_ENDS: LazyLock<HashMap<(&str, &str), Vec<(usize, &Key)>>> = LazyLock::new(|| {
+        let mut by_ends = HashMap::<_, Vec<_>>::new();
+        for (index, key) in all().enumerate() {
+            by_ends
+                .entry(ends(key.path))
+                .or_default()
+                .push((index, key));
+        }
+        by_ends
+    });
+    let (first, last) = ends(path);
+    let keys = [(first, last), (first, "*")].map(|ends| BY_ENDS.get(&ends));
+    let fit = keys.into_iter().flatten().flatten();
+    let fit = fit.filter(|(_, key)| key.matches(path));
+    fit.min_by_key(|(index, _)| *index).map(|(_, key)| *key)
+}
+
+/// Returns the first and the last step of a path. No key begins with a name that the scenario
+/// chooses.
+fn ends(path: &str) -> (&str, &str) {
+    let first = path.split('.').next().unwrap_or_default();
+    (first, path.rsplit('.').next().unwrap_or_default())
 }
 
 /// Returns the names of the keys and tables that may occur directly in the table `path` (empty for
@@ -60,5 +86,22 @@ pub(crate) fn default_of(key: &Key) -> Option<Value> {
     match key.presence {
         Default(text) => key.kind.read_default(text).ok(),
         Required | Optional(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_leads_to_the_first_key_that_matches_it() {
+        for key in all() {
+            assert!(!key.path.starts_with('*'), "{}", key.path);
+            let path = key.path.replace('*', "node-1");
+            let first = all().find(|it| it.matches(&path)).map(|it| it.path);
+            assert_eq!(find(&path).map(|it| it.path), first, "{path}");
+            assert!(find(&format!("{path}.more")).is_none_or(|it| it.path != key.path));
+        }
+        assert!(find("").is_none() && find("nodes..role").is_none());
     }
 }
