@@ -72,8 +72,11 @@ pub(crate) fn children(path: &str) -> Vec<&'static str> {
     } else {
         path.split('.').count()
     };
+    let (first, _) = ends(path);
     let mut names: Vec<&'static str> = Vec::new();
-    for key in all().filter(|key| path.is_empty() || key.is_below(path)) {
+    // Most keys differ in their first step, and `is_below` takes longer to find that.
+    let keys = all().filter(|key| key.path.starts_with(first));
+    for key in keys.filter(|key| path.is_empty() || key.is_below(path)) {
         match key.path.split('.').nth(depth) {
             Some(step) if step != "*" && !names.contains(&step) => names.push(step),
             _ => {}
