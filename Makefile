@@ -53,7 +53,8 @@ see: ## Show the demo on a map in your browser, until Ctrl-C
 	@$(CARGO) build --release --package redpoll
 	@. scripts/env.sh && exec cargo run --release --quiet --package redpoll -- up $(SCENARIO) --set routing=rpl --demo --web
 
-# Each crate is built once, and a panic prints its line without debug information.
+# Each crate is built once, so incremental builds save no time. A panic prints its line without
+# debug information.
 test: export CARGO_INCREMENTAL ?= 0
 test: export CARGO_PROFILE_DEV_DEBUG ?= 0
 test: ## Run all checks of the continuous integration (at most 25 minutes)

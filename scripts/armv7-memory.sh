@@ -5,7 +5,8 @@
 #
 # PROGRAM is the stripped program, such as target/dist-stage/armv7-unknown-linux-gnueabihf/release/redpoll-taim.
 # The emulator of single programs (qemu-user) has no netfilter, so the daemon cannot start in it. FOLDER keeps the
-# kernel and the C library, which apt-get downloads once (46 MB). Fails above 8 MB.
+# kernel and the C library, which apt-get downloads once (46 MB). The script fails if
+# the program uses more than 8 MB.
 set -eu
 
 max_kb=8000
@@ -42,7 +43,7 @@ if [ ! -d "$folder/kernel" ]; then
     cd - >/dev/null
 fi
 
-# The initial RAM disk: the program, the C library, a shell, and the modules of the queue.
+# The initial RAM disk: the program, the C library, a shell, and the kernel modules of NFQUEUE.
 root=$folder/root
 rm -rf "$root"
 mkdir -p "$root/proc" "$root/sys" "$root/dev" "$root/lib" "$root/modules"

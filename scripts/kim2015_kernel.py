@@ -4,8 +4,8 @@
 The building, the routes and BLIP's TCP are those of the study. The server is this computer's
 kernel, behind a TUN interface in a temporary network namespace (without privileges, if
 the kernel allows user namespaces). The same traffic also runs in virtual time against
-the TCP with Linux's rules, and the program prints both results side by side. A direction
-takes three minutes more than the given number of minutes.
+the simulator's rival `linux`, and the program prints both results side by side. Each
+direction takes three minutes more than --minutes.
 
     scripts/kim2015_kernel.py --minutes 10
 """
@@ -234,7 +234,7 @@ def scene_of(options, folder, way):
 
 
 def against_model(options, folder, way):
-    """Runs in virtual time against the TCP with Linux's rules."""
+    """Runs the mesh in virtual time against the simulator's rival `linux`."""
     pairs, _ = settings(options, way)
     minutes = (FORM_S + SPREAD_S) / 60 + options.minutes
     pairs |= {"border.host_transport": "linux", "duration": f"{minutes} min"}
@@ -253,10 +253,10 @@ def against_model(options, folder, way):
 
 
 def against_kernel(options, folder, way):
-    """Runs in real time against this computer's TCP."""
+    """Runs the mesh in real time against this computer's TCP."""
     pairs, apps = settings(options, way)
     if way == "down":
-        # This computer sends, and not the simulated host.
+        # This computer sends the readings, so the simulated host's applications never run.
         pairs |= {f"apps.{app}.when": "never" for app in apps}
         for app in apps:
             del pairs[f"apps.{app}.start_spread"]
@@ -281,7 +281,8 @@ def inside(options):
 
 
 def arrived(found, model):
-    """Returns the percentage of the packets that arrived. Upstream, only the model counts those sent."""
+    """Returns the percentage of the packets that arrived. In an upstream run against the kernel the
+    number of packets made is unknown, so the model's number is used."""
     return 100 * sum(found["delivered"]) / sum(found.get("made", model["made"]))
 
 

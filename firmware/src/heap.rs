@@ -24,7 +24,7 @@ struct Lists {
     used: usize,
 }
 
-/// See the [module](self); an image makes it its `#[global_allocator]`.
+/// The heap of the [module](self). An image declares it as its `#[global_allocator]`.
 pub struct Heap(UnsafeCell<Lists>);
 
 // SAFETY: there is one thread and no interrupt.

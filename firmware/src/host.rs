@@ -37,7 +37,7 @@ pub struct Console;
 
 impl fmt::Write for Console {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        // The operation requires a zero byte at the end.
+        // The operation WRITE0 requires a zero byte at the end of each text.
         for piece in text.as_bytes().chunks(31) {
             let mut buffer = [0u8; 32];
             buffer[..piece.len()].copy_from_slice(piece);

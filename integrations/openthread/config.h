@@ -1,5 +1,5 @@
 /* OpenThread's build options for a node of the simulator. The values are those of a device, except
- * where a comment states another reason. */
+ * where a comment gives a reason. */
 
 #ifndef REDPOLL_OPENTHREAD_CONFIG_H
 #define REDPOLL_OPENTHREAD_CONFIG_H

@@ -29,10 +29,10 @@ void print_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 struct settings {
     otIp6Address own; /* Address of the node's interface. */
-    uint16_t mss; /* Payload of a full segment; TCPlp has its own. */
+    uint16_t mss; /* Payload of a full segment; TCPlp ignores this value. */
     uint16_t send_buffer;
     uint16_t receive_buffer; /* Largest window. */
-    uint8_t ack_delay; /* Longest delay of an acknowledgement in units of 10 ms; TCPlp has its own. */
+    uint8_t ack_delay; /* Longest delay of acknowledgements in units of 10 ms; TCPlp ignores it. */
 };
 
 struct tcp {
@@ -60,19 +60,19 @@ uint64_t redpoll_due(void);
 /* ---- Application ---- */
 
 void bulk_init(void);
-/* An outgoing connection is open or has room again. */
+/* Handles that an outgoing connection has opened or has room again. */
 void bulk_on_room(int slot);
 /* Returns the number of bytes of an outgoing transfer. */
 uint64_t bulk_total(int slot);
-/* An outgoing connection failed. */
+/* Handles the failure of an outgoing connection. */
 void bulk_on_lost(int slot, const char *reason);
-/* The peer has closed an outgoing connection. */
+/* Handles that the peer has closed an outgoing connection. */
 void bulk_on_closed(int slot);
-/* Bytes of an incoming connection from a peer. */
+/* Handles bytes that have arrived from a peer on an incoming connection. */
 void bulk_on_bytes(const otIp6Address *peer, const uint8_t *bytes, size_t len);
-/* The peer has ended its stream. */
+/* Handles the end of a peer's stream. */
 void bulk_on_end(const otIp6Address *peer);
-/* Connects again if it is time. */
+/* Opens again the failed outgoing connections whose retry time has come. */
 void bulk_serve(void);
 uint64_t bulk_due(void);
 

@@ -76,7 +76,7 @@ static int begin(const struct settings *settings)
     config.sockets = INCOMING + OUTGOING + 1;
     if (RP_ABI_CHECK() < 0 || rp_sizeof_ip(&config, &len) < 0)
         return -1;
-    /* malloc aligns to more than eight bytes. */
+    /* malloc aligns to at least eight bytes, as rp_ip_init requires. */
     uint8_t *memory = malloc(len);
     if (memory == NULL || rp_ip_init(memory, len, &config, &ip6.node) < 0)
         return -1;

@@ -13,7 +13,7 @@ TARGETS = {
     "cortex-m7": "thumbv7em-none-eabi",
     "cortex-m33": "thumbv8m.main-none-eabi",
 }
-# Processors of Espressif without an FPU whose `cpu` is not given.
+# Espressif chips without an FPU, for which PlatformIO's boards state no `build.cpu`.
 MCUS = {"esp32c6": "riscv32imac-unknown-none-elf", "esp32h2": "riscv32imac-unknown-none-elf"}
 
 board = env.BoardConfig()  # noqa: F821

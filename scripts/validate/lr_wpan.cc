@@ -183,7 +183,7 @@ class Network
             Create<Packet>(payload.data(), payload.size()));
     }
 
-    // Transmissions of the frame in service, and their limit.
+    // Transmissions so far of the frame in service; SetRetries sets their limit.
     unsigned Attempts(unsigned node) const
     {
         return m_attempts[node];

@@ -80,18 +80,19 @@ export interface FlowInfo {
   since: number;
 }
 
-/** id, start, end, from, to (−1: all nodes, −2: none), kind, again, protocol, info, bytes. */
+/** id, start, end, from, to (−1: all nodes, −2: none), kind, again (repeats the sender's previous
+    frame), protocol, info, bytes. */
 export type FrameRow = [
   number, number, number, number, number, number, boolean, string, string, string,
 ];
 /** frame, node, outcome. */
 export type FateRow = [number, number, number];
-/** flow, whether its opener sent the segment, time, seq, ack, len, flags, again, SACK edges,
-    receive window. */
+/** flow, whether its opener sent the segment, time, seq, ack, len, flags, again (whether it
+    is a retransmission), SACK edges, receive window. */
 export type SegmentRow = [
   number, boolean, number, number, number, number, number, boolean, number[], number?,
 ];
-/** flow, whether the end is its opener, state, cwnd, ssthresh, rto, rtt, bytes acked, received and
+/** flow, whether this end opened it, state, cwnd, ssthresh, rto, rtt, bytes acked, received and
     unacked, retransmissions by rto and by other causes. */
 export type EndRow = [
   number, boolean, string, number, number, number, number, number, number, number, number, number,

@@ -2,9 +2,9 @@
 //
 //   node test/browser.mjs FOLDER [--program FILE] [--digests FILE] [OPTIONS OF chrome.mjs]
 //
-// FOLDER is the output of `make wasm`; with --program, the messages of both are compared. The
-// file of digests has a line "NAME DIGEST" for each scenario, from
-// `cargo run --example digests`.
+// FOLDER is the output of `make wasm`. With --program, the page must report the same
+// errors for wrong scenarios as the program FILE. The file of digests has a line "NAME DIGEST" for
+// each scenario, from `cargo run --example digests`.
 
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
@@ -235,7 +235,7 @@ await test("hostile names cannot inject markup, and the page loads nothing else"
   check(await mesh.evaluate(() => document.body.textContent.includes("<img src=x")), "the name is there as text");
   check(mesh.errors.length === 0, mesh.errors.join("; "));
 
-  // The policy refuses scripts in the page and data from elsewhere.
+  // The content security policy refuses scripts in the page and data from elsewhere.
   const refused = await mesh.evaluate(async (elsewhere) => {
     const script = document.createElement("script");
     script.textContent = "window.hit = 2";

@@ -1,4 +1,4 @@
-// What the tests in a real browser share: Chromium, the program, and the report of each test.
+// Shared code of the tests in a real browser: Chromium, the program, and the report of each test.
 //
 // Options of every test: --shots FOLDER writes pictures, --only WORDS selects tests by their names,
 // and --assets FOLDER replaces the page of the program by the files of this folder. Needs Chromium

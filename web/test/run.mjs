@@ -2,7 +2,7 @@
 //
 //   node test/run.mjs PROGRAM [--short] [OPTIONS OF chrome.mjs]
 //
-// CI uses `--short`.
+// CI uses `--short`: one width, the light theme, no recordings, large meshes or cost measurements.
 
 import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -371,7 +371,7 @@ if (!short) {
 }
 
 if (!short) {
-  // A grid of 100 nodes with readings from all of them, and a page of the one farthest away.
+  // A grid of 100 nodes: all but node-1 send readings, and node-100 serves a page over HTTP.
   const HUNDRED = `
 [topology]
 kind = "grid"

@@ -194,7 +194,7 @@ fn listings(workspace: &Workspace) -> Result<Result<Vec<Listing>, String>, Failu
     let features = features(workspace, &packages)?;
     packages.push(SIM.to_owned());
     // Uses the build folder of the documentation, so that cargo checks most dependencies only once
-    // for both.
+    // for the documentation and for the lists.
     let mut cargo = workspace.cargo();
     cargo.args(["doc", "--quiet", "--no-deps", "--lib"]);
     cargo.args(["--features", &features.join(",")]);

@@ -21,7 +21,7 @@ const ARROWS: [(&str, &[&str]); 42] = [
     ("lowpan", &["base", "wire"]),
     ("stack", &["base", "tcp", "wire", "mac", "lowpan"]),
     ("socket", &["stack"]),
-    // `stack` only with the feature `node`, which no image has.
+    // `assist` depends on `stack` only with the feature `node`, which no image enables.
     ("assist", &["base", "wire", "stack"]),
     ("border", &["stack", "assist"]),
     ("coap", &["base"]),
@@ -46,8 +46,8 @@ const ARROWS: [(&str, &[&str]); 42] = [
     ("chaos", &["sim"]),
     ("studies", &["experiments"]),
     ("linux", &["border"]),
-    // `peers` is used only with the feature `bench`, and `modules` only with the feature `modules`;
-    // both features are off by default.
+    // `cli` uses `peers` only with the feature `bench`, and `modules` only with the feature
+    // `modules`; both features are off by default.
     (
         "cli",
         &[
@@ -59,11 +59,11 @@ const ARROWS: [(&str, &[&str]); 42] = [
     ("program", &["linux"]),
     ("taim", &["assist", "linux", "page", "program"]),
     ("web", &["sim", "dissect", "page"]),
-    // `web` without its feature `server`.
+    // `wasm` uses `web` without the feature `server`.
     ("wasm", &["sim", "web"]),
     ("modules", &["sim"]),
     ("capi", &["socket", "assist"]),
-    // `studies` only with the feature of that name.
+    // `python` uses `studies` only with its feature `studies`.
     ("python", &["sweep", "studies"]),
     ("samples", &["apps"]),
     ("testkit", &["base", "tcp", "wire"]),
@@ -153,8 +153,8 @@ fn judge(arrow: &Arrow) -> Option<String> {
     ))
 }
 
-/// Returns the arrows between packages of this repository, and the packages that are not named
-/// after their folder.
+/// Returns the dependencies between packages of this repository, and the packages that are not
+/// named after their folder.
 fn read(metadata: &Value) -> (Vec<Arrow>, Vec<String>) {
     let mut arrows = Vec::new();
     let mut findings = Vec::new();

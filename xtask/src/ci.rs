@@ -282,7 +282,8 @@ pub fn unjudged_release(version: &str) -> Option<&str> {
     (!release.starts_with(&format!("{JUDGED_WITH}."))).then_some(release)
 }
 
-/// Returns a note if the installed release is another one, whose warnings are only shown.
+/// Returns a note if the installed release of Rust is not [`JUDGED_WITH`]. The warnings of such a
+/// release are only shown.
 pub fn unjudged(workspace: &Workspace) -> Option<String> {
     let version = workspace::output(workspace.cargo().arg("--version")).unwrap_or_default();
     unjudged_release(&version).map(|version| {
@@ -408,7 +409,8 @@ fn modules(workspace: &Workspace) -> Result<Option<String>, Failure> {
     let with = ["--workspace", "--features", "redpoll/modules"];
     if has(workspace, "clippy") {
         let mut cargo = workspace.cargo();
-        // Only these targets have code of this feature. The other targets were checked without it.
+        // Only the binary `redpoll` and the test `modules` have code of the feature `modules`. An
+        // earlier step checked the other targets.
         cargo.arg("clippy").args(with);
         cargo.args(["--bin", "redpoll", "--test", "modules"]);
         if unjudged(workspace).is_none() {

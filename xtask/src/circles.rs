@@ -47,7 +47,7 @@ pub fn run(workspace: &Workspace) -> Outcome {
         let mut imports = Imports::new();
         for path in source::rust_files(&folder)? {
             let inner = path.strip_prefix(&folder).unwrap_or(&path);
-            // The root names all modules, so it is left out.
+            // The crate's root file names all modules, so the check leaves it out.
             if source::is_test_file(inner)
                 || [Path::new("lib.rs"), Path::new("main.rs")].contains(&inner)
             {

@@ -31,8 +31,8 @@ pub enum Command {
 }
 
 impl Command {
-    /// Parses a command line; `None` if the command is not one of these. An error is a sentence
-    /// about a wrong argument.
+    /// Parses a command line; `None` if the command does not belong to this module. An error is a
+    /// sentence about a wrong argument.
     pub fn parse(args: &[&str]) -> Option<Result<Command, String>> {
         Some(match args {
             ["c-install", options @ ..] => Install::parse(options).map(Command::Install),

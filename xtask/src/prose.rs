@@ -1,6 +1,7 @@
 //! Plain English: finds unclear turns of phrase, and fails if their number rises.
 //!
-//! The file `xtask/prose.toml` has the number of blocks with a finding that each place may have.
+//! The file `xtask/prose.toml` limits the number of blocks with a finding in each place: comments,
+//! documents and texts of the interface.
 
 mod blocks;
 mod changes;
@@ -40,7 +41,8 @@ pub fn command(workspace: &Workspace, options: &[&str]) -> Option<Outcome> {
     })
 }
 
-/// Fails if a place has more blocks with a finding than [`RATCHET`] allows.
+/// Fails if the comments, the documents or the texts of the interface have more blocks with a
+/// finding than [`RATCHET`] allows.
 pub fn run(workspace: &Workspace) -> Outcome {
     let judged = Judged::read(workspace)?;
     let (now, allowed) = (judged.counts(), ratchet(workspace)?);
@@ -128,7 +130,7 @@ impl Judged {
         counts
     }
 
-    /// Writes the present numbers into [`RATCHET`], unless one has risen.
+    /// Writes the present numbers of blocks with a finding into [`RATCHET`], unless one has risen.
     fn accept(&self, workspace: &Workspace) -> Outcome {
         let (now, path) = (self.counts(), workspace.root.join(RATCHET));
         // Before the first run, the file with the limits does not exist.
@@ -178,7 +180,7 @@ impl Judged {
     }
 }
 
-/// Returns the places with more findings than allowed.
+/// Returns the places (comments, documents, interface) with more findings than allowed.
 fn risen(now: &Counts, allowed: &Counts) -> Vec<String> {
     let limit = |place: &String| allowed.get(place).copied().unwrap_or(0);
     let over = now.iter().filter(|(place, count)| **count > limit(place));

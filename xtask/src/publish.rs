@@ -19,7 +19,7 @@ const FILES: [&str; 5] = [
 /// Environment variable with the commit that is compared instead of a release.
 const BASELINE: &str = "REDPOLL_BASELINE";
 
-/// Runs all three checks; returns the omitted parts.
+/// Checks the packages, the oldest supported Rust and the interfaces; returns the skipped checks.
 pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
     let crates = published(workspace)?;
     pack(workspace, &crates)?;

@@ -75,7 +75,7 @@ pub fn run(workspace: &Workspace, way: Option<Way>) -> Outcome {
     println!("purity: {toolchain}");
     let built = |subcommand| {
         let mut cargo = toolchain.cargo(workspace, subcommand, Libraries::Core);
-        // This code does not run, so it is not optimised.
+        // The built code never runs, so the build omits the optimisation.
         cargo.env("CARGO_PROFILE_DEV_OPT_LEVEL", "0");
         cargo
     };
@@ -110,7 +110,7 @@ pub fn sources(workspace: &Workspace) -> Outcome {
 }
 
 impl Toolchain {
-    /// Returns a note if counts of instructions are only shown with this release.
+    /// Returns a note if this compiler's counts of instructions are only shown and not compared.
     pub fn unjudged(&self) -> Option<String> {
         let version = workspace::output(Command::new(&self.rustc).arg("--version"));
         ci::unjudged_release(&version.unwrap_or_default()).map(|version| {

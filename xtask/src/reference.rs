@@ -1,9 +1,10 @@
 //! The reference of the C and Python interfaces: `docs/reference/`, made of the comments of
-//! `redpoll.h` and `redpoll_tcp.h` and the docstrings of the Python package. A test of the program
-//! makes the reference of the commands, because it has their definitions
-//! (`crates/cli/src/reference.rs`).
+//! `redpoll.h` and `redpoll_tcp.h` and the docstrings of the Python package. The tables of
+//! `docs/report.md` are made of the comments of Rust structs. A test of the program makes the
+//! reference of the commands, because it has their definitions (`crates/cli/src/reference.rs`).
 
 mod c;
+mod fields;
 mod python;
 
 use crate::report::{Failure, Outcome};
@@ -17,11 +18,12 @@ fn head(title: &str, about: &str, source: &str) -> String {
     )
 }
 
-fn pages(workspace: &Workspace) -> Result<[(&'static str, String); 3], Failure> {
+fn pages(workspace: &Workspace) -> Result<[(&'static str, String); 4], Failure> {
     Ok([
         ("docs/reference/c.md", c::page(workspace)?),
         ("docs/reference/c-tcp.md", c::tcp_page(workspace)?),
         ("docs/reference/python.md", python::page(workspace)?),
+        (fields::PAGE, fields::page(workspace)?),
     ])
 }
 
@@ -45,7 +47,7 @@ pub fn check(workspace: &Workspace) -> Outcome {
          changes with `git diff`:",
         findings,
     )?;
-    println!("reference: the pages of C and Python are current");
+    println!("reference: the pages of C and Python and the tables of the report are current");
     Ok(())
 }
 

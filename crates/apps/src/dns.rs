@@ -20,7 +20,7 @@ const NAME: usize = 255;
 /// Milliseconds to wait for an answer after each of the three transmissions of the question.
 const TIMEOUTS: [u32; 3] = [2_000, 4_000, 8_000];
 
-/// The address of a name.
+/// The IPv6 address of a name, from the name server's answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Found {
     /// The first address in the answer.
@@ -29,7 +29,7 @@ pub struct Found {
     pub ttl_s: u32,
 }
 
-/// The reason why there is no address.
+/// The reason why [`resolve`] found no address for a name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Failure<E> {

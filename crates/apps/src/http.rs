@@ -25,7 +25,8 @@ use redpoll_base::{Delivery, Duration};
 
 use crate::decimal::Decimal;
 
-/// Requests that are answered at the same time. A node has this many connections for the server.
+/// Maximum number of requests that are answered at the same time. A node has this many connections
+/// for the server.
 pub const AT_ONCE: usize = 3;
 const HEAD: usize = 512;
 const FIELDS: usize = 16;
@@ -39,8 +40,9 @@ const PATIENCE: u32 = 60_000 / LOOK;
 const LEAST_BYTES: u64 = 2_000;
 /// Number of checks for which a connection stays open without a request.
 const IDLE: u32 = 15_000 / LOOK;
-/// Time for which the server is careful after it has ended a slow connection, as a number of checks
-/// of any of its connections. It is a minute if all connections are in use, and otherwise longer.
+/// Number of checks, of any connections, for which the server limits the unacknowledged bytes of
+/// its answers (is careful) after it has ended a slow connection. These checks take a minute if all
+/// connections are in use, and otherwise longer.
 const CAREFUL: u32 = AT_ONCE as u32 * Delivery::CAREFUL.millis_saturating() / LOOK;
 /// Bytes of an answer that may wait in the connection, not yet received by the client.
 const SEND_BUFFER: u64 = 2_440;
@@ -139,7 +141,7 @@ pub async fn serve<N: TcpBind, W: Site + ?Sized>(
             let ended = select(talk, watch(&slots, at, &careful, &pause)).await;
             slots[at].enter(Phase::Free);
             if let Either::Second(Ending::Reset) = ended {
-                // A connection that has ended by itself needs no reset.
+                // Ignores an error: a connection that has ended meanwhile needs no reset.
                 let _ = stream.abort().await;
             }
         }
@@ -161,7 +163,8 @@ enum Phase {
 #[derive(Default)]
 struct Slot {
     phase: Cell<Phase>,
-    /// Number of the server's checks since the phase began.
+    /// Number of checks since the connection entered its [`Phase`], or since the client
+    /// acknowledged the first bytes of the answer.
     age: Cell<u32>,
     /// Bytes of the answer that were written so far.
     given: Cell<u64>,
@@ -192,14 +195,15 @@ impl Slot {
         }
     }
 
-    /// Returns how many bytes of the answer a careful server may write now.
+    /// Returns how many bytes of the answer the server may write now while it limits unacknowledged
+    /// bytes.
     fn allowance(&self) -> u64 {
         self.delivery(self.taken.get()).allowance(self.rest.get())
     }
 
     /// Records that the client has acknowledged all written bytes. The first acknowledgment
-    /// restarts the measurement of the client's pace, because a careful server made the client
-    /// wait.
+    /// restarts the measurement of the client's pace, because the server waits for it before it
+    /// writes more.
     fn acknowledge(&self) {
         if self.taken.replace(self.given.get()) == 0 {
             self.age.set(0);
@@ -244,7 +248,7 @@ enum Ending {
 }
 
 /// Waits until connection `at` has to end. `careful` is the number of checks for which the server
-/// is still careful.
+/// still limits the unacknowledged bytes of answers.
 async fn watch(
     slots: &[Slot; AT_ONCE],
     at: usize,
@@ -272,8 +276,8 @@ async fn watch(
     }
 }
 
-/// A stream that counts the written bytes in its slot, and limits them while the server is
-/// careful.
+/// A stream that counts the written bytes in its slot. While `careful` is not 0, it limits the
+/// bytes that the client has not acknowledged.
 struct Counted<'s, S> {
     stream: &'s mut S,
     slot: &'s Slot,
@@ -352,7 +356,7 @@ async fn converse<S: Read + Write + TcpShutdown>(
     Ok(())
 }
 
-/// The rest of an answer that refuses a request.
+/// The text after the status code of an answer that refuses a request.
 const REFUSAL: &str = " \r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 
 /// Returns whether a request has one Host field, which only HTTP/1.0 may omit (RFC 9112 §3.2).

@@ -20,8 +20,9 @@ pub struct Delivery {
     pub age: Duration,
 }
 
-/// Bytes of an answer that a careful server writes before the client acknowledges any of them. With
-/// its headers, a segment of this size takes two frames, even if the client is outside the mesh.
+/// Bytes of an answer that a server, while it limits unacknowledged bytes, writes before the client
+/// acknowledges any of them. With its headers, a segment of this size takes two frames, even if the
+/// client is outside the mesh.
 const FIRST_BYTES: u64 = 176;
 /// Bytes at the end of an answer that are written without waiting for an acknowledgment. Waiting
 /// would save little air time and cost another round trip.
@@ -31,14 +32,15 @@ const GRACE: Duration = Duration::from_secs(2);
 /// Bytes that a client must receive in a second to keep its connection.
 const LEAST_PACE: u32 = 300;
 /// Bytes that a client must receive in a second until it has received [`BEGINNING`]. The value is
-/// lower because round trips limit the pace, and because a careful server makes the client wait.
+/// lower because round trips limit the pace, and because a server that limits unacknowledged bytes
+/// makes the client wait.
 const LEAST_FIRST_PACE: u32 = 120;
 /// Bytes of an answer to which [`LEAST_FIRST_PACE`] applies.
 const BEGINNING: u64 = 1_500;
 
 impl Delivery {
-    /// Time for which a server is careful after it has reset a slow client's connection to make
-    /// room.
+    /// Time for which a server limits the unacknowledged bytes of answers after it has reset a slow
+    /// client's connection to make room.
     pub const CAREFUL: Duration = Duration::from_secs(60);
 
     /// Returns how many bytes per second the client receives, if the server may reset its

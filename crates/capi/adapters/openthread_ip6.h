@@ -1,5 +1,5 @@
 /*
- * Redpoll's TCP over OpenThread's own IPv6 (openthread/ip6.h): OpenThread has radio, mesh and
+ * Redpoll's TCP over OpenThread's own IPv6 (openthread/ip6.h): OpenThread provides radio, mesh and
  * IPv6, in a build with OPENTHREAD_CONFIG_TCP_ENABLE=0. Include this header in one file, after
  * OpenThread's headers ip6.h and message.h. The sockets are those of redpoll.h (rp_socket) or
  * those of openthread_tcp.h.
@@ -7,6 +7,8 @@
  *   rp_ot_ip6_begin   call it once, after creating the node: receives OpenThread's packets
  *   rp_ot_ip6_serve   call it in the main loop next to otTaskletsProcess: after packets, after
  *                     calls of sockets, and at the time of rp_poll_at
+ *
+ * Functions of OpenThread, and the functions of Redpoll with which they exchange packets:
  *
  *   otIp6SetReceiveCallback                      rp_ip_input
  *   otIp6NewMessage, otMessageAppend, otIp6Send  rp_ip_output
@@ -38,8 +40,8 @@ static void rp_ot_ip6_receive(otMessage *message, void *context)
     struct rp_ot_ip6 *ip6 = context;
     uint16_t len = otMessageGetLength(message);
     if (len <= sizeof ip6->packet && otMessageRead(message, 0, ip6->packet, len) == len) {
-        /* The node refuses packets for other addresses. A packet without room is lost, and TCP
-         * retransmits it. */
+        /* The node refuses packets for other addresses. If the node has no room for a packet, the
+         * packet is lost, and TCP retransmits it. */
         (void)rp_ip_input(ip6->node, ip6->now(ip6->context), ip6->packet, len);
         ip6->packets++;
     }
@@ -56,7 +58,7 @@ static void rp_ot_ip6_serve(struct rp_ot_ip6 *ip6)
 {
     (void)rp_on_timeout(ip6->node, ip6->now(ip6->context));
     for (;;) {
-        /* Before the packet, so that the node makes no segment without a buffer. */
+        /* Allocates the message first, so that the node makes a segment only if it can be sent. */
         otMessage *message = otIp6NewMessage(ip6->instance, NULL);
         if (message == NULL) {
             return;

@@ -1,15 +1,15 @@
 /*
  * Polls of a sleepy device of OpenThread (otLinkSetPollPeriod) while its TCP communicates. The
  * parent keeps packets for the device until the device polls, so that with a long poll period each
- * window of a connection takes one period. After each packet of TCP, this adapter therefore requests
- * packets at short intervals, which grow to LONGEST, and then stops: idle connections cost no
- * additional polls. Include this header in one file, after openthread_ip6.h and OpenThread's
- * headers link.h and thread.h.
+ * window of a connection takes one period. After each packet of TCP, this adapter therefore
+ * requests packets at short intervals, which grow to RP_OT_POLL_LONGEST_US, and then stops: idle
+ * connections cost no additional polls. Include this header in one file, after openthread_ip6.h and
+ * OpenThread's headers link.h and thread.h.
  *
  *   rp_ot_poll_serve   call it in the main loop after rp_ot_ip6_serve, and at the time that it
  *                      returned
  *
- *   otLinkSendDataRequest, otThreadGetLinkMode
+ * The adapter calls otLinkSendDataRequest and otThreadGetLinkMode.
  */
 #ifndef RP_OPENTHREAD_POLL_H
 #define RP_OPENTHREAD_POLL_H
@@ -23,13 +23,14 @@
 
 /* All zero at the start. */
 struct rp_ot_poll {
-    uint32_t packets; /* those of ip6 at the last call */
+    uint32_t packets; /* ip6->packets at the last call */
     uint32_t interval_us;
     uint64_t at; /* time of the next poll if the interval is not 0 */
-    uint8_t done; /* polls at this interval */
+    uint8_t done; /* polls that were made at the current interval */
 };
 
-/* Requests packets from the parent if it is time. Returns the time of the next call, or UINT64_MAX. */
+/* Requests packets from the parent if a poll is due. Returns the time of the next call, or
+ * UINT64_MAX. */
 static uint64_t rp_ot_poll_serve(struct rp_ot_poll *poll, const struct rp_ot_ip6 *ip6)
 {
     uint64_t now = ip6->now(ip6->context);

@@ -4,12 +4,14 @@
  * otTcpCommitReceive, otTcpSendEndOfStream, otTcpAbort, otTcpEndpointDeinitialize. Include this
  * header in one file, after OpenThread's header, in a build with OPENTHREAD_CONFIG_TCP_ENABLE=0.
  *
+ * Functions of OpenThread, and how this adapter implements them:
+ *
  *   otTcpConnect             rp_socket, rp_connect; otTcpEstablished follows RP_POLLOUT
  *   otTcpSendByReference     rp_send copies: otTcpSendDone follows when rp_send has accepted the
  *                            whole buffer, and not when the peer has acknowledged it
- *   otTcpReceiveByReference  rp_recv into the endpoint's receive buffer; one link of the
- *                            buffer contains the received bytes; otTcpCommitReceive moves the remaining
- *                            bytes to its beginning
+ *   otTcpReceiveByReference  rp_recv into the endpoint's receive buffer; one otLinkedBuffer
+ *                            describes all received bytes; otTcpCommitReceive moves the remaining
+ *                            bytes to the beginning of the receive buffer
  *   otTcpSendEndOfStream     rp_shutdown, when rp_send has accepted all bytes
  *   otTcpDisconnected        follows when both directions have ended, or the connection failed
  *
@@ -195,7 +197,7 @@ static void rp_ot_send(otTcpEndpoint *endpoint)
         int taken = rp_send(rp_ot.node, rp_ot_now(), state->fd, buffer->mData + state->taken,
                             buffer->mLength - state->taken);
         if (taken < 0) {
-            return; /* no room yet, or an error that rp_recv also returns */
+            return; /* the send buffer has no room yet, or rp_recv also returns this error */
         }
         state->taken += (size_t)taken;
         if (state->taken < buffer->mLength) {

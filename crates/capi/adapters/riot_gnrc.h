@@ -8,11 +8,14 @@
  *   gnrc_netreg_entry_t entry = GNRC_NETREG_ENTRY_INIT_PID(GNRC_NETREG_DEMUX_CTX_ALL, getpid());
  *   gnrc_netreg_register(GNRC_NETTYPE_TCP, &entry);
  *
- * and calls the following functions, under the lock of the waiter if other threads use the node:
+ * and calls the following functions, under the lock of struct rp_waiter if other threads use the
+ * node:
  *
  *   rp_gnrc_receive   for GNRC_NETAPI_MSG_TYPE_RCV, with msg.content.ptr
  *   rp_gnrc_serve     after rp_gnrc_receive, after every call of a socket (the waiter's unlock
  *                     can send this thread a message), and at the time of rp_poll_at
+ *
+ * Packets of GNRC, and the functions of Redpoll that receive or make them:
  *
  *   GNRC_NETTYPE_TCP        rp_ip_input, with header and segment joined; GNRC has processed the
  *                           extension headers

@@ -3,9 +3,11 @@
  * file. The thread that owns the device calls
  *
  *   rp_netdev_start   once, before the init of the device: receives the device's events
- *   rp_netdev_serve   at the start, and after each other call
+ *   rp_netdev_serve   at the start, and after each call of another function of this list
  *   rp_netdev_isr     after NETDEV_EVENT_ISR: calls the device's isr, which makes the events
  *   rp_netdev_time    at the time that rp_netdev_serve returned
+ *
+ * Works of the node and events of the device, and how this adapter handles them:
  *
  *   RP_WORK_LOAD             copies the frame, because a netdev receives it with the send call
  *   RP_WORK_TRANSMIT         driver->set(NETOPT_CSMA), driver->send
@@ -15,7 +17,7 @@
  *
  * Radios that repeat frames and perform CSMA-CA need RP_RADIO_AUTO_ACK | RP_RADIO_CSMA |
  * RP_RADIO_RETRIES in rp_config.radio. With NETOPT_RETRANS 0 and NETOPT_CSMA off, Redpoll
- * performs both, which is better (docs/porting.md).
+ * performs retries and CSMA-CA itself, which is better (docs/porting.md).
  */
 #ifndef RP_RIOT_NETDEV_H
 #define RP_RIOT_NETDEV_H
@@ -134,7 +136,7 @@ static int rp_netdev_serve(struct rp_netdev *radio, uint64_t *at_us)
             rp_netdev_rest(radio, NETOPT_STATE_SLEEP);
             break;
         default:
-            break; /* RP_WORK_SOURCE_MATCH needs RP_RADIO_SOURCE_MATCH */
+            break; /* RP_WORK_SOURCE_MATCH comes only with RP_RADIO_SOURCE_MATCH */
         }
     }
     return rp_poll_at(radio->node, at_us);

@@ -2,6 +2,8 @@
  * RIOT's sock_tcp (net/sock/tcp.h) on Redpoll. Include this header in one file, after RIOT's
  * header. It contains the types that each stack of RIOT defines in sock_types.h.
  *
+ * Functions of RIOT, and the functions of Redpoll that they call:
+ *
  *   sock_tcp_connect        rp_socket, rp_bind, rp_wait_connect
  *   sock_tcp_listen         rp_socket, rp_bind, rp_listen
  *   sock_tcp_accept         rp_wait_poll, rp_accept
@@ -25,7 +27,7 @@
 
 #include "rp_errno.h"
 
-/* An application of several files has these types from integrations/riot/redpoll/include. */
+/* An application of several files includes sock_types.h of integrations/riot/redpoll/include. */
 #ifndef SOCK_TYPES_H
 struct sock_tcp {
     int fd;

@@ -1,13 +1,15 @@
 /*
  * Zephyr's sockets (zephyr/net/socket.h) on Redpoll: zsock_socket, _connect, _bind, _listen,
- * _accept, _send, _recv, _shutdown, _close, _poll. Include this header in one file of an
+ * _accept, _send, _recv, _shutdown, _close, _fcntl, _poll. Include this header in one file of an
  * application that is built without CONFIG_NET_SOCKETS. With CONFIG_NET_SOCKETS, the functions
  * become an offloaded interface (NET_SOCKET_OFFLOAD_REGISTER, with the functions in its
  * socket_op_vtable).
  *
  *   zsock_connect, _accept, _send, _recv   rp_wait_*, which wait unless the descriptor has
- *                                          ZSOCK_O_NONBLOCK or the call has ZSOCK_MSG_DONTWAIT
- *   all others                             do not wait; they lock the waiter's lock
+ *                                          ZVFS_O_NONBLOCK or the call has ZSOCK_MSG_DONTWAIT or
+ *                                          ZSOCK_MSG_PEEK
+ *   zsock_poll                             rp_wait_poll, which waits for at most the timeout
+ *   all others                             do not wait; all but zsock_fcntl lock the waiter's lock
  *
  * Set rp_zephyr_waiter once. In Zephyr its hooks are
  *   now      k_ticks_to_us_floor64(k_uptime_ticks())
@@ -23,7 +25,7 @@
 
 #include "rp_errno.h"
 
-/* Number of descriptors that may have ZSOCK_O_NONBLOCK. */
+/* Descriptors below this number may have ZVFS_O_NONBLOCK; zsock_poll accepts this many entries. */
 #define RP_ZEPHYR_FDS 32
 
 static const struct rp_waiter *rp_zephyr_waiter;
@@ -177,7 +179,7 @@ int zsock_close(int fd)
     return rp_zephyr_end(rp_close(rp_zephyr_waiter->node, now, fd));
 }
 
-/* Supports only F_SETFL with the flag O_NONBLOCK. */
+/* Supports only ZVFS_F_SETFL with the flag ZVFS_O_NONBLOCK. */
 int zsock_fcntl(int fd, int command, int flags)
 {
     if (command != ZVFS_F_SETFL || fd < 0 || fd >= RP_ZEPHYR_FDS) {

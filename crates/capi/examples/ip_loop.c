@@ -13,7 +13,7 @@
 
 #define TOTAL 200000
 #define PORT 7000
-#define LOSS 29        /* one packet of this number is lost */
+#define LOSS 29        /* one packet in LOSS is lost */
 #define DELAY_US 15000 /* delay of each packet */
 #define WAY 16         /* most packets in flight in one direction */
 
@@ -86,7 +86,7 @@ static void receive_all(struct end *end)
         int code = rp_ip_input(end->node, now, end->way[first].bytes,
                                (size_t)end->way[first].len);
         if (code == RP_EAGAIN) {
-            return; /* the packet waits until the node has sent a packet */
+            return; /* the node has no room: the packet waits until the node has sent another */
         }
         must(code, "rp_ip_input");
         end->first = (first + 1) % WAY;

@@ -5,8 +5,8 @@
  *   cc -Iinclude examples/ip_tun.c libredpoll_capi.a -lm -lpthread -ldl -o ip_tun
  *   ip tuntap add dev rp0 mode tun
  *   ip address add fd72::1/64 dev rp0 nodad && ip link set rp0 up
- *   ./ip_tun rp0 serve 80 &                            curl 'http://[fd72::2]/'
- *   ./ip_tun rp0 fetch fd72::1 8000 /    of            python3 -m http.server --bind fd72::1
+ *   ./ip_tun rp0 serve 80 &                            then: curl 'http://[fd72::2]/'
+ *   python3 -m http.server --bind fd72::1 &            then: ./ip_tun rp0 fetch fd72::1 8000 /
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>

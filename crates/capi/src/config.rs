@@ -109,7 +109,8 @@ impl RpConfig {
         // registrations by EUI-64 (RFC 8505).
         let registers = self.sleepy != 0 || self.children > 0;
         let routes_by_rpl = self.rpl_neighbours > 0;
-        // RPL itself chooses the parent, and a sleepy leaf leaves routing to its parent.
+        // With RPL, a parent must not be configured, because RPL chooses it. A sleepy leaf cannot
+        // use RPL, because its parent routes for it.
         let cannot_route = self.sleepy != 0 || self.parent != NO_SHORT || !AVAILABLE;
         let refused = !has_address
             || routes_by_rpl && cannot_route

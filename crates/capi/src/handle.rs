@@ -68,7 +68,7 @@ pub struct RpNode {
 }
 
 impl RpNode {
-    /// Returns the positions of a node's parts in its memory, for these sizes.
+    /// Returns the positions of a node's parts in its memory, for the sizes in `room`.
     ///
     /// # Errors
     /// `EINVAL` if the node needs more memory than an object can have.

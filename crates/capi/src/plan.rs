@@ -99,7 +99,8 @@ impl Line {
 }
 
 impl Plan {
-    /// Returns the positions of the parts for these sizes, after the node, which has this layout.
+    /// Returns the positions of a node's parts, for the sizes in `room`. The parts follow the
+    /// node's own struct, whose layout is `node`.
     ///
     /// # Errors
     /// `EINVAL` if the parts need more memory than an object can have.

@@ -226,7 +226,7 @@ static void of_netdev(const uint8_t *server)
     struct rp_work work;
     uint64_t at;
     int steps = 0;
-    /* The current transmission ends first. */
+    /* The traffic of the earlier tests ends before the netdev replaces the leaf's radio. */
     uint64_t quiet = air.now + 200000000;
     while (air.now < quiet) {
         must(air_step(&air, quiet), "air_step");

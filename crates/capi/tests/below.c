@@ -23,8 +23,8 @@
 #endif
 #define SIZE 2000
 #define DELAY_US 10000
-#define LOSS 31   /* one packet of this number is lost */
-#define NO_BUFS 7 /* one allocation of this number fails */
+#define LOSS 31   /* one packet in LOSS is lost */
+#define NO_BUFS 7 /* one allocation in NO_BUFS fails */
 
 static _Alignas(8) uint8_t memory[2][24 * 1024];
 static uint64_t now_us;
@@ -311,7 +311,7 @@ int main(void)
         expect(memcmp(ask, answer, sizeof ask) == 0, "what comes back");
     }
     sock_tcp_disconnect(&sock);
-    /* The end can need as many timeouts as the data. */
+    /* The close of the connection can need as many timeouts as the data. */
     while ((echo.in >= 0 || live != 0) && wait_for(NULL, 0) == 0) {
     }
     expect(echo.in < 0, "the server has seen the end");

@@ -1,5 +1,5 @@
-/* Links three stacks into one image: Redpoll checks its header, lwIP opens its interfaces, and
- * TCPlp's control block has a size. */
+/* Links three stacks into one image: Redpoll checks its header, lwIP opens a connection, and a
+ * function of TCPlp has an address. */
 #include <stdio.h>
 
 #include "redpoll.h"

@@ -9,7 +9,11 @@ use std::process::{Command, Output};
 
 const LIBRARIES: [&str; 3] = ["-lm", "-lpthread", "-ldl"];
 const SANITIZE: &str = "-fsanitize=address,undefined";
-pub(crate) const VALGRIND: [&str; 3] = ["valgrind", "--quiet", "--error-exitcode=9"];
+
+/// Cargo of the Rust release in whose code Valgrind looks for uninitialised values. The code of
+/// later releases may read both sides of an `&&` before it decides by the first, which Valgrind
+/// reports although the result is the same.
+const JUDGED_WITH: &str = "cargo 1.95.";
 
 pub(crate) fn here(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
@@ -55,6 +59,17 @@ pub(crate) fn has_valgrind() -> bool {
     let mut valgrind = Command::new("valgrind");
     valgrind.arg("--version");
     runs(valgrind)
+}
+
+/// Returns the command that runs a program under Valgrind.
+pub(crate) fn valgrind() -> Vec<&'static str> {
+    let mut valgrind = vec!["valgrind", "--quiet", "--error-exitcode=9"];
+    let mut cargo = Command::new(env!("CARGO"));
+    let version = text(&cargo.arg("--version").output().unwrap());
+    if !version.starts_with(JUDGED_WITH) {
+        valgrind.push("--undef-value-errors=no");
+    }
+    valgrind
 }
 
 /// Builds the static library as the README describes.
@@ -193,10 +208,10 @@ fn programs_in_c_run_and_misuse_is_answered() {
         "tests/rpl.c",
         "tests/groups.c",
     ] {
-        program(&library, source, &[], &VALGRIND);
+        program(&library, source, &[], &valgrind());
     }
     // Simulates minutes of lost packets and buffers, so Valgrind gets fewer rounds.
-    program(&library, "tests/below.c", &["-DROUNDS=10"], &VALGRIND);
+    program(&library, "tests/below.c", &["-DROUNDS=10"], &valgrind());
 }
 
 #[test]

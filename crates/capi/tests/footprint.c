@@ -89,7 +89,8 @@ static const struct rp_tcp_buffers buffers = {memory.send, sizeof memory.send, m
 #endif
 
 #ifdef SERVER_TCP_ALONE
-/* The server: it accepts, receives and closes. Its connection is the client's, after its end. */
+/* The server: it accepts, receives and closes. Its connection uses the memory of the client's
+ * connection, after that connection has ended. */
 static void serve(uint64_t now)
 {
     static int listens, accepts;

@@ -87,7 +87,7 @@ static rp_node *made(void **memory)
     return node;
 }
 
-/* Makes all calls with this pointer as their node. */
+/* Expects `code` from all calls with this pointer as their node. */
 static void all(int code, rp_node *node)
 {
     uint8_t bytes[16] = {0};
@@ -152,7 +152,7 @@ static void held(void *context)
     (void)context;
 }
 
-/* Makes all waiting calls with this waiter and descriptor. */
+/* Expects `code` from all waiting calls with this waiter and descriptor. */
 static void waits(int code, const struct rp_waiter *waiter, int fd)
 {
     uint8_t bytes[16] = {0};
@@ -409,7 +409,7 @@ static int taken(rp_node *node, uint64_t now)
     static uint8_t out[1280];
     int count = 0, len;
     while ((len = rp_ip_output(node, now, out, sizeof out)) > 0 && count < 100) {
-        /* Each is an IPv6 packet of the node's address, with a correct length. */
+        /* Each packet is IPv6 from the node's address, with a correct length and checksum. */
         EXPECT(6, out[0] >> 4);
         EXPECT(len, 40 + out[4] * 256 + out[5]);
         EXPECT(0, memcmp(out + 8, own, 16));
@@ -420,7 +420,7 @@ static int taken(rp_node *node, uint64_t now)
     return count;
 }
 
-/* Calls for nodes on a radio fail with such a node. */
+/* Calls for nodes on a radio fail with a node over IPv6. */
 static void no_radio(rp_node *node)
 {
     uint8_t bytes[1280] = {0};
@@ -449,8 +449,8 @@ static void ip_packets(rp_node *node)
     EXPECT(RP_EINVAL, rp_ip_output(node, 0, NULL, 0));
     EXPECT(RP_EINVAL, rp_ip_output(node, 0, out, sizeof out - 1));
     EXPECT(0, rp_ip_output(node, 0, out, sizeof out));
-    /* Every shorter one is malformed. Each copy has its own length, so that a read beyond it would be
-     * seen. */
+    /* Every truncated packet is malformed. Each copy has its own allocation, so that the sanitizer
+     * or Valgrind detects a read beyond its end. */
     for (size_t less = 0; less < len; less++) {
         uint8_t *part = malloc(less);
         memcpy(part, packet, less);
@@ -477,7 +477,7 @@ static void ip_packets(rp_node *node)
     EXPECT(0, taken(node, 0));
     EXPECT(0, rp_ip_input(node, 0, packet, len));
     EXPECT(1, taken(node, 0));
-    /* Waiting packets occupy the room for received packets until they are fetched. */
+    /* A packet that waits for rp_ip_output occupies the room for a received packet. */
     EXPECT(0, rp_ip_input(node, 2000000, packet, len));
     EXPECT(RP_EAGAIN, rp_ip_input(node, 2000000, packet, len));
     EXPECT(RP_EINVAL, rp_ip_output(node, 2000000, out, 60));
@@ -490,7 +490,7 @@ static void ip_packets(rp_node *node)
     EXPECT(0, rp_bind(node, 0, fd, 80));
     EXPECT(0, rp_listen(node, 0, fd, 1));
     EXPECT(0, rp_ip_input(node, 4000000, packet, len));
-    EXPECT(1, taken(node, 4000000)); /* its SYN and ACK */
+    EXPECT(1, taken(node, 4000000)); /* the SYN-ACK */
     EXPECT(RP_EAGAIN, rp_accept(node, 4000000, fd, NULL));
 }
 

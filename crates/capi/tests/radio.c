@@ -22,8 +22,8 @@ static _Alignas(8) uint8_t memory[NODES][32 * 1024];
 static rp_node *nodes[NODES];
 static uint64_t now;
 static unsigned seen[NODES];  /* a bit for each kind of operation */
-static int promised, pending; /* frames wait for the leaf; acknowledgments that said so */
-static int busy;              /* number of the next operations that find the channel busy */
+static int promised, pending; /* whether frames wait for the leaf; frame-pending acknowledgments */
+static int busy;              /* number of the next transmissions that find the channel busy */
 static int attempts;          /* transmissions, also those that found the channel busy */
 static uint8_t loaded[NODES][125];
 static size_t lens[NODES];
@@ -156,7 +156,8 @@ static void routes(void)
     EXPECT(RP_EINVAL, rp_add_route(nodes[BORDER], mesh, 16, RP_VIA_NEIGHBOUR, 0xfffe));
     EXPECT(0, rp_input_packet(nodes[BORDER], now, packet, request(packet, to, 1)));
     memset(loaded[BORDER], 0, sizeof loaded[BORDER]);
-    /* Without retries, the node repeats a frame without acknowledgment only after a busy channel. */
+    /* With max_frame_retries 0, the node makes another attempt only after a busy channel, and not
+     * after a missing acknowledgment. */
     attempts = 0;
     busy = 3;
     run_until(now + 100000);

@@ -262,7 +262,7 @@ static void waits(void)
     EXPECT(1, in >= 0 && locks > before);
     EXPECT(own.port, peer.port);
     EXPECT(0, memcmp(own.address, peer.address, 16));
-    /* The end of one direction, and of both. */
+    /* Node 0 shuts down its receiving direction, then both directions. */
     EXPECT(0, rp_shutdown(nodes[0], now, in, RP_SHUT_RD));
     EXPECT(0, rp_recv(nodes[0], now, in, out, sizeof out, 0));
     EXPECT(1, rp_send(nodes[0], now, in, out, 1));

@@ -284,8 +284,8 @@ static void half_close(void)
         application(&server, TOTAL, 0);
     }
     CHECK(client.is_ended && client.received == TOTAL && server.is_ended);
-    /* The last acknowledgement is lost, and the memory is free in TIME-WAIT: the peer repeats its FIN,
-     * which is acknowledged again. */
+    /* The client's last acknowledgement is lost, and its connection is released in TIME-WAIT: the
+     * server repeats its FIN, and the client's host acknowledges the FIN again. */
     CHECK(rp_tcp_release(&hosts[0].tcp, &client.connection) == RP_EAGAIN);
     struct rp_tcp_ip ip;
     uint8_t last[1240];
@@ -324,7 +324,7 @@ static void timeout(void)
     CHECK(rp_tcp_release(&hosts[0].tcp, &client.connection) == 0);
 }
 
-/* An abort resets the peer. Without a waiting connection, a handshake waits for the next one. */
+/* An abort resets the peer. A handshake without a waiting connection waits for rp_tcp_accept. */
 static void abort_and_late_accept(void)
 {
     struct rp_tcp_buffers all = buffers(&server);
@@ -353,7 +353,8 @@ static void abort_and_late_accept(void)
     CHECK(rp_tcp_release(&hosts[1].tcp, &server.connection) == 0);
 }
 
-/* Passes the client an ICMPv6 error that quotes its last segment with another sequence number. */
+/* Passes the client an ICMPv6 error that quotes its next segment, with `off` added to the sequence
+ * number. */
 static void report(uint8_t type, uint8_t code, int off)
 {
     uint8_t message[8 + 40 + 60] = {type, code}, *quoted = message + 8;

@@ -71,7 +71,7 @@ static void configurations(void)
     REFUSES(config.keepalive_idle_ms = 1; config.keepalive_count = 128);
 }
 
-/* Only a SYN of a host that asks for ECN has the flags ECE and CWR (RFC 3168 section 6.1.1). */
+/* Only a SYN of a host that asks for ECN has the flags ECE and CWR (RFC 3168 §6.1.1). */
 static void requests_of_ecn(void)
 {
     for (uint8_t use = 0; use <= 2; use++) {
@@ -86,7 +86,7 @@ static void requests_of_ecn(void)
     }
 }
 
-/* Makes all calls with this pointer as their host. */
+/* Expects `code` from all calls with this pointer as their host. */
 static void all_of_host(int code, struct rp_tcp *host)
 {
     struct rp_tcp_connection *which;
@@ -104,7 +104,7 @@ static void all_of_host(int code, struct rp_tcp *host)
     EXPECT(code, rp_tcp_release(host, &connection));
 }
 
-/* Makes all calls with this pointer as their connection. */
+/* Expects `code` from all calls with this pointer as their connection. */
 static void all_of_connection(int code, struct rp_tcp_connection *one)
 {
     struct rp_endpoint a, b;
@@ -150,7 +150,7 @@ static void pointers(void)
     all_of_host(RP_EINVAL, (struct rp_tcp *)&connection);
     other = connection;
     all_of_connection(RP_EINVAL, &other);
-    /* Other arguments. */
+    /* Invalid arguments other than the host and the connection. */
     EXPECT(RP_EFAULT, rp_tcp_connect(&tcp, 0, NULL, &buffers, &local, &remote));
     EXPECT(RP_EFAULT, rp_tcp_connect(&tcp, 0, odd, &buffers, &local, &remote));
     EXPECT(RP_EFAULT, rp_tcp_connect(&tcp, 0, &other, NULL, &local, &remote));
@@ -178,7 +178,7 @@ static void pointers(void)
     EXPECT(RP_EINVAL, rp_tcp_set_keepalive(&connection, 0, 1, 0, 2));
     EXPECT(RP_EAGAIN, rp_tcp_release(&tcp, &connection));
     EXPECT(0, rp_tcp_measure(&connection, &info));
-    /* Cleared memory of a live connection. */
+    /* The application clears the memory of a live connection. */
     memset(&connection, 0, sizeof connection);
     all_of_connection(RP_EINVAL, &connection);
     EXPECT(0, rp_tcp_output(&tcp, 0, bytes, 1300, &ip));
@@ -250,7 +250,7 @@ static void values(void)
     EXPECT(RP_EINVAL, rp_tcp_unlisten(&tcp, &listener));
     EXPECT(RP_TCP_CLOSED, rp_tcp_state(&one));
     EXPECT(0, rp_tcp_release(&tcp, &one));
-    /* The same ends twice. */
+    /* A second connection between the same ends is refused. */
     own.port = 9;
     EXPECT(0, rp_tcp_connect(&tcp, 0, &one, &buffers, &own, &remote));
     EXPECT(RP_EADDRINUSE, rp_tcp_connect(&tcp, 0, &connection, &buffers, &own, &remote));
@@ -390,7 +390,7 @@ static void random_calls(unsigned steps)
             }
         }
     }
-    /* The random calls reach the states that they are for. */
+    /* The random calls accept and end enough connections for a meaningful test. */
     EXPECT(1, accepted > steps / 1000);
     EXPECT(1, ended > steps / 1000);
 }

@@ -5,7 +5,7 @@
 use std::process::Command;
 
 use crate::c::sanitized;
-use crate::c::{VALGRIND, built, compiler, has_valgrind, here, library, runs, skipped, text};
+use crate::c::{built, compiler, has_valgrind, here, library, runs, skipped, text, valgrind};
 
 /// Returns a shell in a namespace: as root directly, otherwise as root of a user namespace.
 /// Returns the reason if neither is possible.
@@ -74,7 +74,7 @@ fn the_kernel_and_a_node_without_a_radio_fetch_from_one_another() {
     };
     run(sanitized(), &[]);
     if has_valgrind() {
-        run(&[], &VALGRIND);
+        run(&[], &valgrind());
     } else {
         skipped("of TCP in C over TUN under Valgrind: there is none");
     }

@@ -1,5 +1,6 @@
-# A node in C behind a TUN interface, in a network namespace of its own: 8,893 bytes of the
-# kernel's TCP, and back. The first argument is the program.
+# Tests examples/tun_echo.c, a node behind a TUN interface, in a separate network namespace: the
+# kernel's TCP sends 8,893 bytes to the node's echo service and receives them back. The first
+# argument is the compiled program.
 set -e
 "$1" rp0 & pid=$!
 trap 'kill $pid' EXIT

@@ -86,7 +86,10 @@ const ROWS: [Row; 20] = [
         "",
         "taim --config $D/none.toml",
         2,
-        ["cannot read ", "none.toml"],
+        [
+            "cannot read ",
+            "none.toml: No such file or directory (os error 2); correct --config, or leave it out",
+        ],
     ),
     row(
         "port, metrics",

@@ -117,7 +117,7 @@ fn every_output_that_fails_is_named() {
         assert!(text.contains(&format!("cannot write {file}: ")), "{text}");
     }
     assert_eq!(text.lines().count(), 2, "{text}");
-    assert!(stdout(&output).contains("oracle: every byte"));
+    assert!(stdout(&output).contains("oracle: each byte"));
 }
 
 #[test]

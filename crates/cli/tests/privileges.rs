@@ -51,6 +51,14 @@ fn is_root(test: &str) -> bool {
     is_root
 }
 
+/// Copies the program to where every user can start it: the build may be in a folder that only root
+/// can enter.
+fn program_for_all(folder: &Folder) -> String {
+    let copy = folder.file("redpoll");
+    std::fs::copy(support::PROGRAM, &copy).expect("a copy of the program");
+    copy
+}
+
 fn folder_of_user(name: &str) -> Folder {
     let folder = Folder::new(name);
     std::os::unix::fs::chown(&folder.0, Some(USER), Some(GROUP))
@@ -183,7 +191,8 @@ fn unknown_or_forbidden_users_are_refused() {
             }
         }
     }
-    let mut command = Command::new(support::PROGRAM);
+    let folder = Folder::new("forbidden-user");
+    let mut command = Command::new(program_for_all(&folder));
     command.args(OFFICE).args(["--user", "nobody"]);
     if nix::unistd::geteuid().is_root() {
         command.uid(USER).gid(GROUP);
@@ -215,7 +224,8 @@ fn running_as_root_is_reported() {
 fn counted(state: &str, as_user: bool) -> u32 {
     let listen = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
     let radio = format!("zep://{}", listen.local_addr().unwrap());
-    let mut command = Command::new(support::PROGRAM);
+    let folder = Folder::new("counted");
+    let mut command = Command::new(program_for_all(&folder));
     command.args(OFFICE).args(["--radio", &radio]);
     command.args(["--set", "routing=rpl", "--state", state]);
     command.args(["--set", "security.level=enc-mic-32"]);

@@ -160,7 +160,8 @@ impl Case {
     /// scenario.
     pub fn key(&self) -> Result<String, ScenarioError> {
         let mut scenario = self.scenario()?;
-        // These fields do not affect the result; `Case::run` sets the seed.
+        // Clears fields that do not affect the result: the name, the list of changed keys, and the
+        // seed, which `Case::run` sets.
         scenario.name.clear();
         scenario.set.clear();
         scenario.seed = 0;

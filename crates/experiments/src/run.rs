@@ -45,7 +45,7 @@ impl Run {
     /// Returns a result with `report` and without the result of a probe.
     pub fn of(mut report: Value) -> Run {
         if let Some(fields) = report.as_object_mut() {
-            // Two runs of the same seed may differ in these fields.
+            // Removes the fields in which two runs of the same seed may differ.
             fields.remove("wall_s");
             fields.remove("set");
             fields.remove("peak_memory_bytes");

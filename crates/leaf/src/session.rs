@@ -15,8 +15,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Time for which a connection keeps its place while another client waits. After that it is reset
 /// if its peer has accepted fewer than [`LEAST_PACE`] bytes per second.
 const GRACE: Duration = Duration::from_secs(2);
-/// Minimum of the shorter grace that applies while the leaf is [strict](Session::strict_until). It
-/// is also the grace if the handshake measured no round trip.
+/// Minimum of the shorter grace that replaces [`GRACE`] while the leaf is
+/// [strict](Session::strict_until). If the handshake measured no round trip, this minimum is used.
 const LEAST_GRACE: Duration = Duration::from_millis(300);
 /// The shorter grace, in round-trip times of the connection.
 const GRACE_ROUND_TRIPS: u64 = 4;

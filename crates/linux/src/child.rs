@@ -44,7 +44,8 @@ impl Companion {
         // sigprocmask(2) are system calls and allocate nothing.
         unsafe {
             command.pre_exec(|| {
-                // Otherwise the signals that `Signals` blocks would remain blocked in the child.
+                // Without this call, the signals that `Signals` blocks would remain blocked in the
+                // child.
                 SigSet::empty().thread_set_mask()?;
                 prctl::set_pdeathsig(Signal::SIGHUP).map_err(io::Error::from)
             });

@@ -235,7 +235,8 @@ impl NfQueue {
         // The verdict is for all packets up to number `last` + 2^30, so for those that this program
         // has not read as well.
         self.verdict(VERDICT_BATCH, self.last.wrapping_add(1 << 30));
-        // The verdict and this request are sent together, so no packet arrives between them.
+        // The verdict and the request to unbind the queue are sent together, so no packet arrives
+        // between them.
         let [high, low] = (libc::PF_INET6 as u16).to_be_bytes();
         let unbind: (u16, &[u8]) = (COMMAND, &[UNBIND, 0, high, low]);
         let message = message(CONFIG, REQUEST, 0, self.number, &[unbind]);

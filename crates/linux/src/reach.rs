@@ -273,7 +273,8 @@ impl Reach {
         false
     }
 
-    /// Records an attempt, unless it is one of the last that were reported, or too many wait.
+    /// Records a refused destination of a node for [`Reach::poll_attempt`], unless it is one of the
+    /// last 64 recorded ones, or 64 records wait.
     fn report(&mut self, node: Ipv6Addr, to: Destination) {
         if self.reported.contains(&(node, to)) || self.attempts.len() >= REPORTS_MAX {
             return;

@@ -43,8 +43,9 @@ pub struct LowpanConfig {
     /// Whether all fragments of a datagram except the last have the frame-pending bit, so that
     /// their receiver briefly delays its own frames for the next fragment. Default true.
     pub fragment_pending: bool,
-    /// Whether the last fragment of a pulled datagram has the frame-pending bit if [another
-    /// follows](crate::PulledDatagram::is_followed). Only with `fragment_pending`. Default true.
+    /// Whether the last fragment of a datagram of the node's own transport has the frame-pending
+    /// bit if [another datagram follows](crate::PulledDatagram::is_followed) to the same next hop.
+    /// Only with `fragment_pending`. Default true.
     pub segment_pending: bool,
     /// Gap between two fragments of a datagram, in which other frames may leave: the inter-frame
     /// gap of RFC 8930 §5. Used for recoverable fragments and, in a node that forwards fragments,

@@ -14,9 +14,9 @@ pub struct LowpanCounters {
     pub packets_received: u32,
     /// Frames built for the MAC.
     pub frames_sent: u32,
-    /// Pulled datagrams whose frames were all delivered.
+    /// Delivered datagrams of the node's own transport.
     pub segments_sent: u32,
-    /// Queued datagrams whose frames were all delivered.
+    /// Delivered datagrams from queued slots, except those of the node's own transport.
     pub datagrams_sent: u32,
 
     /// Datagrams whose first fragment was accepted for forwarding.
@@ -42,16 +42,17 @@ pub struct LowpanCounters {
     pub fragment_gap: u32,
     /// Frames dropped as [`DropReason::NoFragmentBuffer`].
     pub no_fragment_buffer: u32,
-    /// Datagrams to forward by fragments whose next fragment did not arrive in time.
+    /// Datagrams, forwarded fragment by fragment, whose next fragment did not arrive in time.
     pub forward_timeout: u32,
-    /// Partial datagrams dropped at the timeout or the limit of their reassembly.
+    /// Partial datagrams dropped because no new fragment arrived in time, or because their
+    /// reassembly took too long in total.
     pub reassembly_timeout: u32,
     /// Partial datagrams replaced because a newer one needed the slot.
     pub evicted: u32,
 
     /// Datagrams dropped because the MAC dropped one of their frames.
     pub link_failure: u32,
-    /// Pulled datagrams whose payload the upper layer discarded before the last frame was built.
+    /// Datagrams whose payload the upper layer discarded before the last frame was built.
     pub segment_gone: u32,
     /// Queued datagrams that were not well-formed IPv6 packets.
     pub malformed_out: u32,
@@ -148,7 +149,7 @@ pub struct Occupancy {
 }
 
 impl Occupancy {
-    /// Returns the average over the time from 0 to `now`, in thousandths of a datagram.
+    /// Returns the average number of datagrams from time 0 to `now`, in thousandths.
     pub fn mean_milli(&self, now: Instant) -> u32 {
         let total = self.total(now).saturating_mul(1_000);
         let mean = total.checked_div(now.as_micros()).unwrap_or(0);

@@ -44,7 +44,7 @@ impl fmt::Display for Gone {
 
 impl core::error::Error for Gone {}
 
-/// The source of the payload of pulled datagrams. The payload is read when each frame is built.
+/// The source of the payload of each [`PulledDatagram`]. The payload is read when a frame is built.
 pub trait PayloadSource {
     /// Reads the payload of datagram `handle` from byte `offset` on into `out`, and returns the
     /// number of bytes. No requested byte is beyond [`PulledDatagram::payload_len`].
@@ -120,7 +120,8 @@ pub enum DropReason {
 pub enum LossReason {
     /// The MAC dropped a frame of the datagram.
     LinkFailure,
-    /// The upper layer discarded the payload of a pulled datagram before its last frame was built.
+    /// The upper layer discarded the payload of a [`PulledDatagram`] before its last frame was
+    /// built.
     Gone,
     /// The queued slot does not contain a well-formed IPv6 packet.
     Malformed,
@@ -141,13 +142,13 @@ pub enum LossReason {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum LowpanEvent {
-    /// Every frame of a pulled datagram was delivered to the next hop. If the datagram left in
-    /// recoverable fragments, the reassembling node has received it.
+    /// Every frame of a datagram of the node's own transport was delivered to the next hop. If the
+    /// datagram left in recoverable fragments, the reassembling node has received it.
     SegmentSent {
         /// The datagram's handle.
         handle: u32,
     },
-    /// A pulled datagram was not delivered as [`Self::SegmentSent`] requires.
+    /// A datagram of the node's own transport was not delivered as [`Self::SegmentSent`] requires.
     SegmentLost {
         /// The datagram's handle.
         handle: u32,

@@ -156,7 +156,8 @@ impl Red {
             return true;
         }
         let above = self.average.saturating_sub(least);
-        // The chance is max_p · above / (most - least); the comparison multiplies both sides.
+        // A mark has the probability `max_probability` / 256 · `above` / (`most` - `least`). The
+        // comparison multiplies both sides by the divisors.
         let dice = self
             .rng
             .below(most.saturating_sub(least).saturating_mul(16));

@@ -35,7 +35,7 @@ mod present {
 
     pub(crate) const MISSING: Option<&str> = None;
 
-    // The same values as in `glue/lwip/lwipopts.h`.
+    // `glue/lwip/lwipopts.h` has the same values of these constants.
     const PAYLOAD_BYTES: u16 = 462;
     const BUFFER_BYTES: usize = 1_848;
     const LONGEST_PACKET: usize = 1_280;

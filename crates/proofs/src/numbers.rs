@@ -73,7 +73,7 @@ pub fn pairs(ops: &Arithmetic) -> Result<u64, String> {
     Ok(count)
 }
 
-/// Compares the operations for the number `start` and the number `way` after it.
+/// Compares the operations for the numbers `start` and `start + way`.
 fn pair(ops: &Arithmetic, start: u32, way: i64) -> Result<(), String> {
     let a = SeqNum(start);
     let b = SeqNum((i64::from(start) + way) as u32);

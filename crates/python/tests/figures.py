@@ -84,8 +84,8 @@ def cores():
 
 def dask():
     """Processor time of all processes: this one, which contains Dask's scheduler, and the workers.
-    The workers wake up many times a second even without work. If other processes make them wait,
-    this costs additional time; `chrt -r 1` before the command, as root, prevents this."""
+    The workers wake up many times a second even without work. On a busy machine these wake-ups cost
+    additional processor time. `chrt -r 1` before the command, as root, prevents this cost."""
     try:
         import psutil
         from distributed import Client, LocalCluster
@@ -104,7 +104,7 @@ def dask():
         return sum(time.user + time.system for time in times)
 
     def used(executor):
-        # Do work that happens only once before the measurement.
+        # A first sweep does the one-time work, such as imports, before the measurement.
         redpoll.sweep(scenario, grid=grid, seeds=2, executor=executor)
         before = processor()
         redpoll.sweep(scenario, grid=grid, seeds=150, executor=executor)

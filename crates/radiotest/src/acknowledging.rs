@@ -47,7 +47,7 @@ pub(crate) fn in_time(bench: &mut Bench<'_>) -> Finding {
         if bench.caps.auto_ack {
             one_ack(bench, &said, dsn)?;
         } else {
-            // The MAC acknowledges these frames, not the radio.
+            // Without `auto_ack`, the MAC acknowledges frames, and the radio does not.
             said.is_unanswered()?;
         }
     }

@@ -72,7 +72,7 @@ pub(crate) fn in_vain(bench: &mut Bench<'_>) -> Finding {
     let copies = bench.sent().len();
     let sent = BEFORE + on_air(len);
     if !bench.caps.auto_ack {
-        // The radio does not wait for an acknowledgement.
+        // Without `auto_ack`, the radio does not wait for an acknowledgement.
         let limit = sent + bench.limits.report;
         ensure(result == RadioResult::Sent && took <= limit, || {
             format!(

@@ -11,9 +11,9 @@
 //! mesh whose relays share the load has a higher capacity than one in which a single relay carries
 //! all. The same scenario always has the same routes.
 //!
-//! These rules may need more than `HOST_ROUTES_MAX` host routes, for example in a line of ten
-//! thousand nodes. Host routes then lead only to the ends of apps' flows, along the paths of these
-//! flows. The omitted routes would take gigabytes of memory and minutes of time.
+//! The host routes to all nodes may be more than `HOST_ROUTES_MAX`, for example in a line of ten
+//! thousand nodes. Host routes then lead only to the ends of apps' flows, along the paths of
+//! these flows. The omitted routes would take gigabytes of memory and minutes of time.
 
 mod graph;
 

@@ -1,6 +1,6 @@
 //! Published studies of TCP over IEEE 802.15.4, repeated in the simulator.
 //!
-//! Each is a [`Study`] of the crate `experiments`, which runs, stores, judges and shows it. A
+//! Each study is a [`Study`] of the crate `experiments`, which runs, stores, judges and shows it. A
 //! study's `criteria.toml` states the purpose of each row, and the band that judges the row. The
 //! criteria are written before the results are known. A criterion that does not hold is a finding.
 //!

@@ -68,7 +68,11 @@ impl ConfigFile {
             Err(error) if error.kind() == io::ErrorKind::NotFound && !self.is_named => {
                 return Ok(None);
             }
-            Err(error) => return Err((USAGE, format!("cannot read {name}: {error}"))),
+            Err(error) => {
+                let line =
+                    format!("cannot read {name}: {error}; correct --config, or leave it out");
+                return Err((USAGE, line));
+            }
             Ok(text) => text,
         };
         parse(&name, &text).map(Some).map_err(|line| (USAGE, line))

@@ -41,8 +41,8 @@ pub(super) type Begin = Box<dyn Fn(&Settings) -> io::Result<(NfQueue, Taim<Heap,
 pub(super) struct Reload {
     pub(super) options: Options,
     pub(super) file: ConfigFile,
-    /// Whether SIGHUP ends the program and does not reload the settings, because it means that the
-    /// terminal is closed.
+    /// Whether SIGHUP ends the program instead of reloading the settings: if the program runs on a
+    /// terminal, SIGHUP means that the terminal is closed.
     pub(super) ends_on_hangup: bool,
 }
 
@@ -182,7 +182,7 @@ impl Daemon {
     }
 
     /// Moves packets from the kernel to the engine, and returns to the kernel those that may leave.
-    /// Returns whether more packets may wait.
+    /// Returns whether the kernel's queue may contain more packets.
     fn turn(&mut self) -> io::Result<bool> {
         let now = self.clock.now();
         let mut taken = 0;

@@ -49,7 +49,7 @@ pub const NAME: &str = "redpoll-taim";
 /// Command of the program `redpoll` that is the same daemon.
 const COMMAND: &str = "redpoll taim";
 
-/// Returns how a user calls this daemon in the running program.
+/// Returns the command that starts this daemon in the running program.
 fn called() -> &'static str {
     if output::name() == NAME {
         NAME

@@ -127,7 +127,7 @@ impl Page {
     fn histogram(&mut self, name: &str, help: &str, times: &Lateness) {
         let name = self.family(name, "histogram", help);
         for power in BUCKETS {
-            // Class `power` ends before 2^power us.
+            // `counts[..=power]` counts the times below 2^power us.
             let sum: u64 = times.counts.iter().take(power + 1).sum();
             let limit = (1u64 << power) as f64 / 1e6;
             let _ = writeln!(self.0, "{name}_bucket{{le=\"{limit}\"}} {sum}");

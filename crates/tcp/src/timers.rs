@@ -15,17 +15,17 @@ pub(crate) enum Timer {
     Linger,
     /// The user timeout (RFC 9293 §3.10.8).
     User,
-    /// RFC 8985 §6.2, step 5.
+    /// The reordering timer (RFC 8985 §6.2, step 5).
     Reordering,
-    /// RFC 8985 §7.2: the probe timeout, PTO.
+    /// The timer of the tail loss probe, PTO (RFC 8985 §7.2).
     LossProbe,
-    /// RFC 6298 §5.
+    /// The retransmission timer (RFC 6298 §5).
     Retransmission,
-    /// RFC 9293 §3.8.6.1, and the override timeout of §3.8.6.2.1.
+    /// The timer of window probes (RFC 9293 §3.8.6.1), and the override timeout of §3.8.6.2.1.
     Persist,
-    /// RFC 9293 §3.8.6.3.
+    /// The timer of the delayed ACK (RFC 9293 §3.8.6.3).
     DelayedAck,
-    /// RFC 9293 §3.8.4.
+    /// The keep-alive timer (RFC 9293 §3.8.4).
     Keepalive,
 }
 
@@ -43,7 +43,8 @@ impl Timer {
 }
 
 /// Largest delay of each timer without harm to the peer, in milliseconds and in the order of
-/// `Timer`. [`TimerTable::next`] receives the slack of the last one.
+/// `Timer`. The table omits the keep-alive timer, whose slack is an argument of
+/// [`TimerTable::next`].
 const SLACK_MS: [u16; Timer::ALL.len() - 1] = [
     1_000, // Linger
     1_000, // User

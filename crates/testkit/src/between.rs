@@ -241,7 +241,7 @@ impl Between {
         }
         let edge = segment.ack + u32::from(segment.window);
         if let Some(before) = end.edge.filter(|before| edge < *before) {
-            // A retransmission must not announce an older edge either.
+            // No segment, not even a retransmission, may move the window's right edge back.
             panic!("the window shrank from {before:?} to {edge:?}");
         }
         end.edge = Some(edge);

@@ -210,7 +210,7 @@ impl Run {
     }
 
     fn introduce(&mut self) {
-        // The page acts on keys as soon as it has the greeting, and must then know the clock.
+        // The page acts on keystrokes as soon as it has the greeting, and must then know the clock.
         self.tell_clock();
         let scribe = &self.scribe;
         self.lines

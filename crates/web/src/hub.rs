@@ -82,7 +82,7 @@ impl Hub {
             // Changes were not recorded while no browser was connected.
             room.forget();
         }
-        // The page acts on keys as soon as it has the greeting, and must then know the clock.
+        // The page acts on keystrokes as soon as it has the greeting, and must then know the clock.
         let mut messages = vec![FromServer::Clock(room.clock).to_string().into()];
         messages.extend(room.source.beginning());
         messages.extend(room.kept.iter().cloned());

@@ -28,7 +28,7 @@
 #define MESSAGES 16        /* length of the queue, a power of two */
 #define THREADS 8          /* maximum number of threads that use sockets */
 #define SERVE 0x7270       /* type of the message after a call of a socket */
-#define FLAG_DRIVEN 0x0080 /* set in these threads after the node was driven */
+#define FLAG_DRIVEN 0x0080 /* set in the threads that use sockets after the node was driven */
 #define LONGEST_US 1000000000u
 
 static uint8_t _memory[REDPOLL_MEMORY] __attribute__((aligned(8)));

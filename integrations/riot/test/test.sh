@@ -1,7 +1,7 @@
 #!/bin/sh
-# RIOT's native board with Redpoll's TCP, against Linux's TCP over a TAP interface, in a network
-# namespace: Linux receives 100,000 bytes from RIOT, and gets 100,000 bytes back from its echo server.
-# The argument is the program of RIOT.
+# Tests RIOT's native board with Redpoll's TCP against Linux's TCP over a TAP interface, in a
+# network namespace: Linux receives 100,000 bytes from RIOT, and three times sends 100,000 bytes to
+# RIOT's echo server and receives them back. The argument is the program of RIOT.
 set -e
 [ "$IN_NAMESPACE" ] || exec env IN_NAMESPACE=1 unshare --map-root-user --net timeout 120 "$0" "$@"
 ip link set lo up

@@ -37,7 +37,7 @@ export class LocalConnection extends Connection {
     return answer.ok ? (JSON.parse(answer.text) as [string, string][]) : [];
   }
 
-  /** Begins a run. After a fault another worker runs it. */
+  /** Begins a run. Starts another worker if the last one has failed. */
   begin(open: Open): Promise<Answer> {
     if (!this.isOpen) this.open();
     return this.askAny({ open });

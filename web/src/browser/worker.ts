@@ -1,7 +1,7 @@
 // The worker in which the simulator runs, as WebAssembly; `crates/wasm/src/exports.rs` is the
 // other side of its calls. Messages to the page are arrays of lines, each a JSON object.
 
-/** Number of arrays that the page has not read at which the simulator waits for the page. */
+/** The simulator waits for the page if the page has not read this number of arrays. */
 const UNREAD = 3;
 
 interface Program {

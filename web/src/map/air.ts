@@ -5,7 +5,7 @@ import type { Frame } from "../store";
 import type { Palette } from "../theme";
 import { isLarge, radius, type Scenery } from "./base";
 
-/** Times in which a frame crosses the map, and fades, in milliseconds of real time. */
+/** Times in which a frame crosses its link and then fades, in milliseconds of real time. */
 const CROSS_MS = 150;
 const FADE_MS = 320;
 /** Time for which the mark of a lost frame is visible, in milliseconds of real time. */

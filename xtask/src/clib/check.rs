@@ -109,7 +109,8 @@ fn with_pkg_config(sources: &Path, prefix: &Path, is_static: bool) -> Result<Pat
     let mut compiler = Command::new("cc");
     compiler.args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-o"]);
     compiler.arg(&program).arg(sources.join("first.c"));
-    // The linker would prefer the shared library in the same folder.
+    // For a static program, names the library's file: by `-lredpoll`, the linker would find the
+    // shared library first.
     for flag in flags.split_whitespace() {
         match flag {
             "-lredpoll" if is_static => compiler.arg("-l:libredpoll.a"),

@@ -1,4 +1,5 @@
-//! The captures that both programs decode: generated frames, and runs of the built-in scenarios.
+//! The captures that `redpoll dissect` and tshark decode: generated frames, and runs of the
+//! built-in scenarios.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

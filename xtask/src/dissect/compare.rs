@@ -18,18 +18,18 @@ pub struct Difference {
     pub field: String,
     pub ours: Vec<String>,
     pub theirs: Vec<String>,
-    /// All fields of the frame, those of Redpoll first.
+    /// All fields of the frame: first those that Redpoll finds, then those that tshark finds.
     pub both: Arc<[Fields; 2]>,
 }
 
 pub struct Found {
     pub frames: usize,
-    /// Number of values that are equal in both programs.
+    /// Number of values that are equal in Redpoll and tshark.
     pub values: usize,
     pub differences: Vec<Difference>,
 }
 
-/// Contexts of compressed addresses for both programs.
+/// Contexts of compressed addresses, which Redpoll and tshark get.
 const CONTEXTS: [(u8, &str); 4] = [
     (0, "fd72:6564:706f:6c6c::"),
     (1, "fd00:1:2:3::"),
@@ -43,11 +43,11 @@ const PAN: u16 = 0x7270;
 const EUI64_BASE: u64 = 0x0272_7000_0000_0000;
 /// Maximum number of nodes of a scenario with a key.
 const NODES_MAX: u16 = 32;
-/// Fields of tshark that only conditions of the table use.
+/// Fields of tshark that only conditions in the table of docs/dissect-check.md use.
 const MARKS: [&str; 2] = ["_ws.malformed", "_ws.expert.message"];
 
-/// Decodes the capture at `path` with both programs, and compares the fields that tshark has. `key`:
-/// the key of a scenario's secured frames.
+/// Decodes the capture at `path` with Redpoll and tshark, and compares the fields that tshark has.
+/// `key`: the key of a scenario's secured frames.
 pub fn file(
     program: &Path,
     path: &Path,
@@ -183,7 +183,7 @@ pub fn known_fields() -> Result<BTreeSet<String>, Failure> {
     Ok(text.lines().filter_map(name).collect())
 }
 
-/// Returns a value in a form that is the same for both programs.
+/// Returns a value of Redpoll or of tshark in a form in which equal values have equal text.
 fn plain(value: &str) -> String {
     let value = value.trim();
     if value.matches(':').count() < 7

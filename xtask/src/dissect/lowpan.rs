@@ -77,7 +77,7 @@ fn iphc(rng: &mut Rng, out: &mut Vec<u8>, behind_group: bool) -> Vec<u8> {
     let bits = bits | sam << 4 | m << 3 | dac << 2 | dam;
     out.extend(bits.to_be_bytes());
     if cid == 1 {
-        // Both programs know these contexts.
+        // Redpoll and tshark know the contexts 0 to 3.
         out.push((rng.below(4) << 4 | rng.below(4)) as u8);
     }
     let mut class = rng.bytes([4, 3, 1, 0][usize::from(tf)]);
@@ -198,7 +198,7 @@ pub fn hc1(rng: &mut Rng) -> Vec<u8> {
             bits.put(&rng.bytes(8), 64);
         }
     }
-    // Traffic class and flow label.
+    // Without the bit 0x08, the traffic class and the flow label are in-line.
     if encoding & 0x08 == 0 {
         bits.put(&rng.bytes(4), 28);
     }

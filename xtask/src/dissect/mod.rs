@@ -4,7 +4,7 @@
 //!
 //! - [`captures`]: the files that are compared;
 //! - [`frames`], [`mac`], [`lowpan`] and [`packets`]: generated frames of all header forms;
-//! - [`compare`]: the values that the two programs find, and their differences;
+//! - [`compare`]: the values that Redpoll and tshark find, and their differences;
 //! - [`table`]: the differences that have a reason;
 //! - [`page`]: the figures of the document.
 
@@ -208,14 +208,14 @@ struct Tally {
     runs: Vec<(Run, usize)>,
     values: usize,
     justified: usize,
-    /// Number of differences that each row of the table explains.
+    /// Number of differences that each row of the table in docs/dissect-check.md explains.
     used: BTreeMap<usize, usize>,
-    /// Differences without a row, by field.
+    /// Differences that no row in docs/dissect-check.md explains, by field.
     open: BTreeMap<String, (usize, Vec<String>)>,
 }
 
 impl Tally {
-    /// Makes a capture, and compares what both programs find in it.
+    /// Makes a capture, and compares the fields that Redpoll and tshark find in it.
     fn of(
         capture: &Capture,
         program: &Path,

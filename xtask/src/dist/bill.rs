@@ -1,4 +1,5 @@
-//! The components of each program and of the Python package, in CycloneDX, by cargo-cyclonedx.
+//! The components of each program, of the C library and of the Python package, in CycloneDX, by
+//! cargo-cyclonedx.
 
 use std::path::PathBuf;
 
@@ -21,7 +22,7 @@ pub const PYTHON: Product = Product {
     name: "redpoll-python",
     folder: "crates/python",
 };
-const PRODUCTS: [Product; 3] = [
+const PRODUCTS: [Product; 4] = [
     Product {
         name: "redpoll",
         folder: "crates/cli",
@@ -29,6 +30,10 @@ const PRODUCTS: [Product; 3] = [
     Product {
         name: "redpoll-taim",
         folder: "crates/taim",
+    },
+    Product {
+        name: "redpoll-capi",
+        folder: "crates/capi",
     },
     PYTHON,
 ];

@@ -63,6 +63,7 @@ const WHOLE: &str = "
 dpkg -i /packages/redpoll-old.deb
 dpkg -i /packages/redpoll.deb
 redpoll run line-3 >/dev/null
+redpoll up --config /etc/redpoll/border.toml --check-config
 ";
 /// Joins a mesh to the system: the kernel's TCP, curl, ping and a broker use its nodes.
 const DEMO: &str = "
@@ -192,7 +193,7 @@ fn system(folder: &Path, suite: &str, arch: &Arch) -> Result<PathBuf, Failure> {
 /// Removes the file systems that debootstrap leaves mounted if it, or a package's script, is interrupted.
 fn unmount(root: &Path) {
     for folder in ["proc", "sys"] {
-        // Fails if nothing is mounted there.
+        // Ignores the error: `umount` fails if nothing is mounted at the folder.
         let _ = workspace::output(Command::new("umount").arg(root.join(folder)));
     }
 }

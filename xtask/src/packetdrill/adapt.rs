@@ -1,6 +1,6 @@
 //! The changes to every script before it runs, and their reasons.
 //!
-//! These rules replace features of the other system: its addresses, its settings and its shell
+//! These rules replace features of Linux or FreeBSD in a script: addresses, settings and shell
 //! commands. The rules that relax a comparison are in [`favours`](super::favours).
 
 use super::script::{Line, Packet, Script};

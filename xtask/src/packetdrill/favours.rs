@@ -1,6 +1,7 @@
 //! Favours: relaxed comparisons, each used only for a script that does not pass without it.
 //!
-//! A favour is kept if the script passes with it, or fails at a later line than without it.
+//! A relaxed comparison is kept if the script passes with it, or fails at a later line than without
+//! it.
 
 use super::adapt::Adapted;
 use super::script::Line;

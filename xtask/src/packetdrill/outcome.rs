@@ -16,7 +16,7 @@ pub struct Outcome {
     pub name: String,
     pub ended: Result<Ended, Skipped>,
     pub rules: Vec<usize>,
-    /// Indices of the favours with which the script had this outcome.
+    /// Indices of the relaxed comparisons (favours) with which the script had this outcome.
     pub favours: BTreeSet<usize>,
 }
 
@@ -70,7 +70,7 @@ pub fn run(tool: &Tool, suite: Suite, given: &Path, only: &str) -> Result<Vec<Ou
     Ok(outcomes)
 }
 
-/// Runs a script, with as few favours as it needs.
+/// Runs a script, with as few relaxed comparisons (favours) as it needs.
 fn one(tool: &Tool, suite: Suite, name: &str, text: &str) -> Result<Outcome, Failure> {
     let (mut adapted, rules) = adapt(suite, text);
     let place = format!("{}/{name}", suite.key());
@@ -116,7 +116,7 @@ fn one(tool: &Tool, suite: Suite, name: &str, text: &str) -> Result<Outcome, Fai
     })
 }
 
-/// Returns each favour alone, then each pair.
+/// Returns each relaxed comparison (favour) alone, then each pair of them.
 fn combinations() -> Vec<Vec<usize>> {
     let all = 0..FAVOURS.len();
     let mut chosen: Vec<Vec<usize>> = all.clone().map(|index| vec![index]).collect();

@@ -12,12 +12,13 @@ pub enum Suite {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Skipped {
-    /// The suite has the same script for IPv6.
+    /// The script is for IPv4, and the suite has the same script for IPv6.
     HasTwin,
     /// The script tests IPv4 itself.
     OnlyIpv4,
     OverUdp,
-    /// The suite has the same script for the standard option of Fast Open.
+    /// The script uses the experimental option of Fast Open, and the suite has the same script for
+    /// the standard option.
     Experimental,
 }
 

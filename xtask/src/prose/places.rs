@@ -1,4 +1,5 @@
-//! The three places of prose, and the files that belong to each.
+//! The three places of prose, which are comments, documents and texts of the interface, and the
+//! files that belong to each.
 
 use std::path::Path;
 
@@ -14,13 +15,58 @@ pub const COMMENTS: &str = "comments";
 /// Sources of programs, whose help texts are made of comments.
 const PROGRAMS: [&str; 3] = ["crates/cli/src", "crates/program/src", "crates/taim/src"];
 
-/// Folders of C headers for users.
-const C_HEADERS: [&str; 4] = [
-    "crates/capi/include",
-    "crates/capi/adapters",
-    "crates/modules/include",
-    "integrations",
+/// The place of a part of the files with an extension in a folder, and the function that returns
+/// this part's blocks.
+type Part = (
+    &'static str,
+    &'static str,
+    &'static str,
+    fn(&str) -> Vec<Block>,
+);
+
+/// Files of other languages than Rust and Markdown.
+const OTHER_FILES: [Part; 24] = [
+    (DOCUMENTS, "scenarios", "toml", blocks::hash_comments),
+    (DOCUMENTS, "examples", "toml", blocks::hash_comments),
+    (DOCUMENTS, "dist", "toml", blocks::hash_comments),
+    (INTERFACE, "crates/capi/include", "h", c_comments),
+    (INTERFACE, "crates/capi/adapters", "h", c_comments),
+    (INTERFACE, "crates/modules/include", "h", c_comments),
+    (INTERFACE, "integrations", "h", c_comments),
+    (COMMENTS, "crates", "c", c_comments),
+    (COMMENTS, "examples", "c", c_comments),
+    (COMMENTS, "integrations", "c", c_comments),
+    (COMMENTS, "crates", "sh", blocks::hash_comments),
+    (INTERFACE, "crates", "sh", blocks::quoted),
+    (COMMENTS, "integrations", "sh", blocks::hash_comments),
+    (INTERFACE, "integrations", "sh", blocks::quoted),
+    (COMMENTS, "scripts", "sh", blocks::hash_comments),
+    (INTERFACE, "scripts", "sh", blocks::quoted),
+    (INTERFACE, "crates/python/python", "py", docstrings),
+    (COMMENTS, "crates/python/tests", "py", docstrings),
+    (COMMENTS, "crates/python", "py", blocks::hash_comments),
+    (COMMENTS, "scripts", "py", docstrings),
+    (COMMENTS, "scripts", "py", blocks::hash_comments),
+    (INTERFACE, "web/src", "ts", blocks::quoted),
+    (COMMENTS, "web/src", "ts", line_comments),
+    (COMMENTS, "web/src", "ts", doc_comments),
 ];
+
+fn c_comments(text: &str) -> Vec<Block> {
+    blocks::between(text, "/*", "*/")
+}
+
+fn doc_comments(text: &str) -> Vec<Block> {
+    blocks::between(text, "/**", "*/")
+}
+
+fn line_comments(text: &str) -> Vec<Block> {
+    blocks::comments(text, false).0
+}
+
+fn docstrings(text: &str) -> Vec<Block> {
+    blocks::between(text, "\"\"\"", "\"\"\"")
+}
 
 /// Files of the command line that contain one of these have help texts.
 const CLAP: [&str; 4] = ["Args)]", "Parser)]", "Subcommand)]", "ValueEnum)]"];
@@ -46,7 +92,8 @@ fn counted<'a>(path: &Path, text: &'a str) -> &'a str {
     end.map_or(text, |end| &text[..end])
 }
 
-/// Reads the blocks of all places, and calls `add` for each file of a place.
+/// Reads the blocks of comments, documents and texts of the interface, and calls `add` for each
+/// file.
 pub fn read(
     workspace: &Workspace,
     add: &mut impl FnMut(&'static str, &Path, Vec<Block>),
@@ -95,47 +142,9 @@ pub fn read(
             }
         }
     }
-    for folder in ["scenarios", "examples", "dist"] {
-        for file in files(folder, "toml")? {
-            add(
-                DOCUMENTS,
-                &file,
-                blocks::hash_comments(&source::read(&file)?),
-            );
-        }
-    }
-    for folder in C_HEADERS {
-        for file in files(folder, "h")? {
-            let text = source::read(&file)?;
-            add(INTERFACE, &file, blocks::between(&text, "/*", "*/"));
-        }
-    }
-    for folder in ["crates", "examples", "integrations"] {
-        for file in files(folder, "c")? {
-            let text = source::read(&file)?;
-            add(COMMENTS, &file, blocks::between(&text, "/*", "*/"));
-        }
-    }
-    for folder in ["crates", "integrations", "scripts"] {
-        for file in files(folder, "sh")? {
-            let text = source::read(&file)?;
-            add(COMMENTS, &file, blocks::hash_comments(&text));
-            add(INTERFACE, &file, blocks::quoted(&text));
-        }
-    }
-    for folder in ["crates", "scripts"] {
-        for file in files(folder, "py")? {
-            let text = source::read(&file)?;
-            let docstrings = blocks::between(&text, "\"\"\"", "\"\"\"");
-            let is_public = workspace
-                .relative(&file)
-                .starts_with("crates/python/python");
-            add(
-                if is_public { INTERFACE } else { COMMENTS },
-                &file,
-                docstrings,
-            );
-            add(COMMENTS, &file, blocks::hash_comments(&text));
+    for (place, folder, extension, blocks) in OTHER_FILES {
+        for file in files(folder, extension)? {
+            add(place, &file, blocks(&source::read(&file)?));
         }
     }
     let page = single("web/index.html");
@@ -144,12 +153,6 @@ pub fn read(
         &page,
         blocks::between(&source::read(&page)?, ">", "<"),
     );
-    for file in files("web/src", "ts")? {
-        let text = source::read(&file)?;
-        add(INTERFACE, &file, blocks::quoted(&text));
-        add(COMMENTS, &file, blocks::comments(&text, false).0);
-        add(COMMENTS, &file, blocks::between(&text, "/**", "*/"));
-    }
     let makefile = single("Makefile");
     add(
         INTERFACE,

@@ -1,6 +1,6 @@
 //! Finds the patterns of `tells.txt` in a text.
 
-/// Describes the syntax, and has an example and a counter-example of each pattern.
+/// The patterns, each with an example and a counter-example. The text begins with their syntax.
 const TELLS: &str = include_str!("tells.txt");
 
 /// A turn of phrase to avoid, with its alternative in [`TELLS`].

@@ -11,7 +11,8 @@ const PREPARED: &str = "in preparation";
 ///
 /// # Errors
 ///
-/// Returns the reason if neither place has an entry, or both have.
+/// Returns the reason if neither the prepared section nor [`UNRELEASED`] has an entry, or if both
+/// have entries.
 pub fn entries<'a>(text: &'a str, version: &str) -> Result<&'a str, String> {
     let prepared = heading(version, PREPARED);
     let with_entry = |body: &&str| body.lines().any(|line| line.starts_with("- "));

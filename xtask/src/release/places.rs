@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::path::Path;
 
-/// Returns whether files of this name may have a version.
+/// Returns whether files of this name may contain the project's version.
 pub fn is_known(path: &Path) -> bool {
     let names = [
         "Cargo.toml",

@@ -49,7 +49,7 @@ pub fn run(workspace: &Workspace, toolchain: &Toolchain, text: &str) -> Outcome 
         let without = flash(&images?);
         let row = row(site, [without[0] - base[0], without[1] - base[1]]);
         print!("{row}");
-        // Written after each measurement, so that an interrupted run keeps its rows.
+        // Writes the page after each measurement, so that an interrupted run keeps its rows.
         let page = workspace.root.join(PAGE);
         let replaced = updated(&source::read(&page)?, &sites, &row)
             .ok_or_else(|| Failure::new(format!("size: {PAGE} has no marks around its table")))?;

@@ -42,7 +42,8 @@ pub(super) struct Measured {
     pub(super) rivals: Vec<Rival>,
 }
 
-/// Returns the outcome of a comparison, or prints it if it does not count.
+/// Returns the outcome of a comparison. With the note `unjudged`, a failure is only printed, and
+/// the result is success.
 fn judge(compared: Outcome, unjudged: Option<&str>) -> Outcome {
     let (Some(note), Err(failure)) = (unjudged, &compared) else {
         return compared;

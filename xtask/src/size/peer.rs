@@ -30,7 +30,7 @@ impl Layers {
     }
 }
 
-/// Prints both side by side.
+/// Prints the layers of Redpoll and of smoltcp side by side.
 pub fn print(ours: &Layers, smoltcp: &Layers) {
     let line = |name: &str, layers: &Layers| {
         [

@@ -257,6 +257,6 @@ fn signal(name: &str, group: u32) {
     // The shell's own `kill`: some programs of that name read a small group number as a signal.
     let mut kill = Command::new("bash");
     kill.args(["-c", &format!("kill -s {name} -- -{group}")]);
-    // Fails if the group has ended.
+    // Ignores the error: `kill` fails if the process group has ended.
     let _ = kill.output();
 }

@@ -3,7 +3,7 @@
 use redpoll_base::{Bytes, Instant, copy};
 use redpoll_wire::tcp::SeqNum;
 
-/// Memory for a copy; `None` if free.
+/// Memory for the copy of a segment; `None` if free.
 #[derive(Clone, Copy, Debug)]
 pub struct HeldSlot(pub(super) Option<Copied>);
 

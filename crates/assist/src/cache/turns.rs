@@ -8,8 +8,8 @@ use super::held::{Copied, Stage};
 use super::packet::Segment;
 use super::{Cache, Disposition, count};
 
-/// Number of bytes at the end of a segment that are compared with a received frame. The last frame
-/// of a fragmented segment contains at least this many bytes of the segment.
+/// Least number of bytes at the end of a received frame that must equal the end of a copied
+/// segment. A last fragment with fewer bytes of the segment is not recognised.
 const TAIL: usize = 8;
 const HEADER: usize = redpoll_wire::ipv6::Ipv6Header::LEN;
 
@@ -105,7 +105,7 @@ impl<M: Kinds> Cache<M> {
             let mut others = self.held.iter();
             !others.any(|(_, other)| other.is_of(it.flow, it.upper) && !other.stage.waits())
         });
-        // The numbers wrap, so each is compared with the number that is assigned next.
+        // The packets' numbers wrap around, so the distance to `next_number` gives their order.
         let age = |it: &Copied| self.next_number.wrapping_sub(it.number);
         free.max_by_key(|(_, it)| age(it)).map(|(place, _)| place)
     }

@@ -26,7 +26,7 @@ pub(super) enum Known {
     New(usize),
     /// The message was processed before.
     Old,
-    /// There is no entry, and no room for one.
+    /// The table has no entry for the seed, and no room for one.
     NoRoom,
 }
 

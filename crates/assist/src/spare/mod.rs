@@ -312,8 +312,8 @@ impl<M: Kind> Spare<M> {
         if read.len == 0 {
             return whole;
         }
-        // The segment may end at the previous split. Then the node needs the acknowledgment of this
-        // position, which would otherwise be dropped.
+        // If the segment ends at the previous split, the node needs the acknowledgment of that
+        // position. With `split` set, the border router would drop this acknowledgment.
         let slot = self.slot(flow)?;
         slot.split = None;
         let is_alone = slot.host_ack == Some(read.seq);

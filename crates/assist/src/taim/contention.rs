@@ -8,8 +8,9 @@ const CHECKS: Duration = Duration::from_secs(2);
 /// After this many checks with waiting packets, packets pass for one interval, in which they show
 /// how fast the network is.
 const TRIES: u32 = 15;
-/// A network counts as slow if it carries at most this number of packets per `delaytime`. The
-/// number is above 1 because `delaytime` may not have adapted to the network yet.
+/// A network counts as slow if it carries at most this number of packets per `delaytime`, TAiM's
+/// interval between packets that leave. The number is above 1 because `delaytime` may not have
+/// adapted to the network yet.
 const FASTER: u64 = 2;
 /// Amount that a packet adds to [`Recent`].
 const PARTS: u32 = 16;

@@ -5,7 +5,7 @@ use redpoll_base::{Duration, Instant};
 use super::segment::{From, Segment};
 
 /// Greatest plausible advance of a sequence number, above any window in these networks. A larger
-/// advance is accepted only if the next segment continues there.
+/// advance is accepted only if the next segment begins where this segment ends.
 const ADVANCE_MAX: i32 = 1 << 20;
 /// Greatest plausible distance of an acknowledgment below the other end's data: an unscaled window.
 /// A number that an off-path attacker guesses is plausible with a chance of 2^-16.
@@ -55,7 +55,8 @@ struct Side {
     jump: Option<u32>,
     /// Timed segment: the sequence number after it, and the time it passed.
     timed: Option<(u32, Instant)>,
-    /// Time when all data of this end was acknowledged. The next new byte gives a sample.
+    /// Time when all data of this end was acknowledged. This end's next new byte gives a round-trip
+    /// sample.
     freed: Option<Instant>,
     /// Round-trip time from here to this end.
     round: Smoothed,
@@ -192,7 +193,8 @@ impl Side {
         self.jump = None;
         if beyond <= 0 {
             if takes > 0 {
-                // RFC 6298 §3, Karn: an answer does not identify the copy that it answers.
+                // Karn's algorithm (RFC 6298 §3): after a retransmission, an acknowledgment does
+                // not show which of the two transmissions it answers.
                 self.timed = None;
             }
             return Observed::Bytes(0);

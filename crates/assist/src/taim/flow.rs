@@ -30,9 +30,9 @@ pub struct FlowCounters {
 pub(super) enum Standing {
     #[default]
     Vacant,
-    /// Seen, perhaps forged: its packets pass at once.
+    /// Seen, perhaps forged: packets of the flow pass at once.
     OnProbation,
-    /// Each end has acknowledged data of the other: its packets wait.
+    /// Each end has acknowledged data of the other: packets of the flow wait.
     Confirmed,
 }
 

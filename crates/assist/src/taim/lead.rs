@@ -46,7 +46,7 @@ impl VirtualTime {
         lead_from <= self.now
     }
 
-    /// Limits the distance by which a flow that begins, or had no data, is behind the others.
+    /// Limits how far a flow that begins, or had no data, is behind the virtual time.
     pub(super) fn catch_up(&self, lead: &Lead, pace: &mut Pace) {
         pace.progress = pace.progress.max(self.now.saturating_sub(pace.slack(lead)));
     }

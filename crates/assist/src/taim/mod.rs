@@ -388,7 +388,7 @@ impl<M: Kind, H: 'static> Taim<M, H> {
             Ok(()) => Input::Wait,
             Err(handle) => match self.schedule.first() {
                 Some(first) => self.push_out(now, first, flow, new_bytes, handle),
-                // There is no memory for any packet.
+                // The caller gave no memory for waiting packets.
                 None => {
                     count(&mut self.counters.untracked);
                     Input::Pass(handle)

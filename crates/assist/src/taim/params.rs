@@ -110,7 +110,8 @@ impl Default for Contention {
 pub struct Params {
     /// The rule for the order and the times of packets.
     pub policy: Policy,
-    /// Initial `delaytime`, D_init in the paper. Assumption: 50 ms, the value of its example.
+    /// Initial `delaytime`, the interval between packets that leave (D_init in the paper).
+    /// Assumption: 50 ms, the value of the paper's example.
     pub initial_delay: Duration,
     /// Minimum `delaytime`: from zero it could not grow by shares of itself. Assumption: 1 ms.
     pub min_delay: Duration,

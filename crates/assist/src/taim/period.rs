@@ -48,7 +48,7 @@ impl<M: Kind, H: 'static> Taim<M, H> {
         self.sum_up(now);
         count(&mut self.counters.periods);
         let census = self.census(now, began, lasted);
-        // Without active flows, this applies only the limits of `delaytime`.
+        // Without active flows, `decide` applies only the limits of `delaytime`.
         self.delay.decide(&self.params, &census);
         self.schedule.order_again(self.flows.slots_mut());
     }

@@ -266,7 +266,8 @@ unsafe fn complete(
     };
     open.resume(handshake);
     open.input(now, meta, seg);
-    // The segment may have failed another check, for example of its timestamp.
+    // In SYN-RECEIVED or CLOSED, the segment has failed a check of the connection, for example of
+    // its timestamp, so the connection waits at the listener again.
     if !matches!(open.state(), State::SynReceived | State::Closed) {
         listener.it.half_open.remove(handshake);
         return;

@@ -109,7 +109,7 @@ fn value_of(words: &[OsString], option: &str) -> Option<OsString> {
 fn read(path: &Path) -> Result<Vec<Entry>, String> {
     let name = path.display().to_string();
     let text = std::fs::read_to_string(path)
-        .map_err(|error| format!("--config: cannot read {name}: {error}"))?;
+        .map_err(|error| format!("--config: cannot read {name}: {error}; correct the path"))?;
     parse(&name, &text)
 }
 

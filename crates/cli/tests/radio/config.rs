@@ -226,7 +226,12 @@ fn settings_are_checked_without_starting() {
     }
     let missing = redpoll(&["up", "--config", "/nowhere/border.toml"]);
     assert_eq!(code(&missing), 2);
-    assert!(complaint(&missing).contains("--config: cannot read /nowhere/border.toml: "));
+    let told = complaint(&missing);
+    assert!(
+        told.contains("--config: cannot read /nowhere/border.toml: "),
+        "{told}"
+    );
+    assert!(told.contains("; correct the path"), "{told}");
     // The example is valid, and the options of the command line override it.
     let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../dist/border.toml");
     let output = redpoll(&[

@@ -90,7 +90,8 @@ impl Mac<'_> {
         if matches!(self.kind, Kind::Other(_)) {
             return;
         }
-        // A short multipurpose frame has neither these bits nor a version.
+        // A short multipurpose frame has no bits for security, pending frames and acknowledgments,
+        // and no version.
         if !self.is_short_multipurpose() {
             layer.flag("wpan.security", self.security);
             layer.flag("wpan.pending", self.frame_pending);

@@ -74,7 +74,8 @@ fn heights(rows: &[&Row]) -> Vec<f64> {
     all
 }
 
-/// Returns the ends of a row's error bar: its own bar rows, otherwise the extremes of all seeds.
+/// Returns the ends of a row's error bar: those that the study declared for the row, or otherwise
+/// the extremes of all seeds.
 fn spread(row: &Row) -> (Option<f64>, Option<f64>) {
     match row.told.bar {
         Some((low, high)) => (Some(low), Some(high)),

@@ -143,7 +143,8 @@ fn params(choice: u8) -> Params {
 /// The packets and acknowledgments that the cache has seen, as a reference for what it may send.
 #[derive(Default)]
 struct Known {
-    /// For each kept packet, how many copies the cache has yet to forward.
+    /// For each packet that the cache has kept instead of forwarding it at once, the number of
+    /// copies that the cache has yet to forward.
     owed: HashMap<Vec<u8>, u32>,
     /// Forwarded packets, until the cache retransmits them.
     passed: HashSet<Vec<u8>>,
@@ -251,7 +252,7 @@ pub fn run(bytes: &[u8]) {
         }
         assert!(cache.flows() <= FLOWS);
     }
-    // The cache sends or drops every kept packet, and then has no timer.
+    // The cache sends or drops every packet that it has kept, and then has no timer.
     for _ in 0..64 {
         let Some(wake) = cache.poll_at() else { break };
         now = wake.at.max(now);

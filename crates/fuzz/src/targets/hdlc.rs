@@ -17,8 +17,8 @@ fn try_one<C: Check>(bytes: &[u8], is_special: impl Fn(u8) -> bool) {
             assert!((1..=ROOM - C::LEN).contains(&message.len()));
         }
     }
-    // After any bytes, the deframer must receive this frame. It receives the frame twice if the
-    // bytes before end with the same frame without its closing flag.
+    // After the arbitrary input, the deframer must receive the message `~first}`. It receives this
+    // message twice if the input ends with the same frame without its closing flag.
     let mut good = 0;
     send::<C>(b"~first}", &is_special, |byte| {
         let frame = deframer.input(byte);

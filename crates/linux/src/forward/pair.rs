@@ -18,7 +18,7 @@ struct Buffer {
 }
 
 impl Buffer {
-    /// Size in bytes, which keeps the mesh busy until the host's program runs again.
+    /// Size of a buffer in bytes: enough to keep the mesh busy until the host's program runs again.
     const SIZE: usize = 4096;
 
     fn new() -> Self {

@@ -137,7 +137,8 @@ impl AsUser {
             gid: setfsgid(account.gid),
             uid: setfsuid(account.uid),
         };
-        // These calls report no errors, but return the previous value.
+        // setfsuid(2) and setfsgid(2) report no errors, but return the previous identifier. An
+        // invalid identifier changes nothing.
         let nobody = u32::MAX;
         let now = (
             setfsuid(Uid::from_raw(nobody)),

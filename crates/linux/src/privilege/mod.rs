@@ -79,7 +79,8 @@ fn become_account(account: &Account) -> io::Result<()> {
     if is_done {
         Ok(())
     } else {
-        // This also runs between fork and exec, where no memory may be allocated.
+        // The error contains no text, because this function also runs between fork and exec, where
+        // no memory may be allocated.
         Err(io::Error::from_raw_os_error(libc::EPERM))
     }
 }

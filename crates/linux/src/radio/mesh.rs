@@ -129,7 +129,7 @@ where
     fn work(&mut self, work: RadioWork) {
         match work {
             RadioWork::Load => {
-                // A frame of the MAC always fits.
+                // Ignores the result: every frame of the MAC fits into `loaded`.
                 let _ = self.loaded.copy_from(self.node.frame());
                 self.node.on_radio_done(self.now, RadioResult::Loaded);
             }

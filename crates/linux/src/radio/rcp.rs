@@ -302,7 +302,7 @@ impl Rcp {
                 _ if self.phase == Phase::Ready => self.counters.nonsense += 1,
                 _ => self.on_answer(now, code, message),
             },
-            // The answer to a change of a list is not needed.
+            // Ignores the radio's answer to a change of one of its lists.
             Message {
                 command: Command::Inserted | Command::Removed,
                 ..

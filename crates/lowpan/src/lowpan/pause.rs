@@ -39,7 +39,8 @@ impl<M: Memory> Lowpan<M> {
                 let parsed = Ipv6Header::parse(self.pool.packet(id));
                 parsed.ok().map(|(ip, _)| ip.dst)
             }
-            // No pause: forwarded fragments have a gap, recoverable ones wait for acknowledgments.
+            // No pause: the sender leaves gaps between forwarded fragments (`fragment_gap`), and
+            // waits for acknowledgments of recoverable fragments.
             Origin::Forwarded(_) | Origin::Recoverable(..) | Origin::Acknowledgment(_) => None,
         };
         let next_hop = datagram.next_hop;

@@ -207,7 +207,7 @@ pub enum CycleEvent<'f> {
 pub struct Cycled<C> {
     /// The cycle, which makes the decisions.
     pub cycle: C,
-    /// The properties of its method.
+    /// The constant properties of the cycle's method.
     pub properties: CycleProperties,
     pub(crate) not_before: Instant,
     pub(crate) short: FrameBuf,

@@ -23,12 +23,12 @@ pub enum Promised {
     /// CSMA-CA from macMinBE on, as for any other frame.
     #[default]
     Csma,
-    /// With macMinBE reduced by one; for the first frame of a burst, macMinBE is increased by one.
-    /// IEEE 802.15.4 lets a device choose macMinBE, but only one value for all frames. Other nodes
-    /// wait longer than with [`Self::Csma`].
+    /// CSMA-CA with macMinBE reduced by one; for the first frame of a burst, macMinBE is increased
+    /// by one. IEEE 802.15.4 lets a device choose macMinBE, but only one value for all frames.
+    /// Other nodes wait longer than with [`Self::Csma`].
     ByQueue,
-    /// Without a backoff, after a clear channel assessment. IEEE 802.15.4 does not allow this;
-    /// other nodes wait longer and lose more frames than with [`Self::Csma`].
+    /// The frame is sent without a backoff, after a clear channel assessment. IEEE 802.15.4 does
+    /// not allow this; other nodes wait longer and lose more frames than with [`Self::Csma`].
     Burst,
 }
 

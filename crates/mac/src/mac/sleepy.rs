@@ -66,7 +66,7 @@ impl<A: Access> Mac<A> {
     pub fn set_pending(&mut self, neighbour: u16, pending: bool) -> bool {
         let noted = self.pending.set(neighbour, pending);
         if !self.config.caps.source_match {
-            // The radio has no copy of the table.
+            // The radio has no copy of the table: discard the changes meant for the copy.
             while self.pending.poll().is_some() {}
         }
         noted

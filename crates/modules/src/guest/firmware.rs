@@ -33,14 +33,14 @@ pub(super) fn serve(socket: c_int, file: &CStr, seed: u64) -> ! {
         else {
             exit();
         };
-        // SAFETY: as for `reporter`, which is no longer used. The reference ends before the
-        // firmware runs.
+        // SAFETY: the state is never freed, and `reporter` is no longer used. The reference ends
+        // before the firmware runs.
         let ours = unsafe { &mut *state };
         ours.now_us = request.now_us;
         ours.busy = request.busy;
         ours.works &= !matches!(request.event, Event::Sent(_) | Event::Energy(_));
         call(&module, host, &mut context, &request.event);
-        // SAFETY: as above; the firmware has returned.
+        // SAFETY: the state is never freed, `ours` is no longer used, and no firmware runs now.
         unsafe { (*state).send(LAST) };
     }
 }

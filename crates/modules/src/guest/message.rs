@@ -5,7 +5,7 @@ use redpoll_base::Instant;
 use redpoll_mac::RxInfo;
 use redpoll_sim::guest::{GuestEvent, GuestOrder, GuestSent, StreamEvent};
 
-/// First byte of a part of an answer.
+/// First byte of each part of an answer except the last, which begins with [`LAST`].
 pub(super) const MORE: u8 = 0;
 pub(super) const LAST: u8 = 1;
 /// The node failed; the reason follows as text.

@@ -27,7 +27,8 @@ pub(super) unsafe fn put(data: *mut c_void, len: usize, from: &[u8]) -> Answer<(
     match (data.is_null(), count) {
         (_, 0) => {}
         (true, _) => return Err(Errno::EFAULT),
-        // SAFETY: as above; `from` belongs to this crate.
+        // SAFETY: the contract: `data` is not null, so valid for `len` bytes; `from` belongs to
+        // this crate.
         _ => unsafe { ptr::copy_nonoverlapping(from.as_ptr(), data.cast(), count) },
     }
     Ok(())
@@ -115,7 +116,7 @@ pub(super) unsafe fn put_address(
         }
     }
     raw.resize(size, 0);
-    // SAFETY: neither is null, so both are valid, as above.
+    // SAFETY: the contract: `addr` and `len` are not null, so they are valid.
     unsafe {
         put(addr.cast(), *len as usize, &raw)?;
         *len = size as socklen_t;

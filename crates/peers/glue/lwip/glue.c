@@ -250,7 +250,7 @@ void peers_lwip_tick(void)
   u8_t before = pcb == NULL ? 0 : pcb->nrtx;
   ticks++;
   tcp_tmr();
-  /* No other event in a tick than the retransmission timer increments nrtx. */
+  /* During a tick, only the retransmission timer increments nrtx. */
   pcb = ends[0].pcb;
   if (pcb != NULL && pcb->nrtx > before) {
     ends[0].timeouts++;

@@ -108,7 +108,7 @@ fn is_sqlite(path: &Path) -> Result<bool, Problem> {
 
 fn sweep(path: &Path, side: &mut Side) -> Result<(), Problem> {
     let wrong = |error: &dyn std::error::Error| Problem::other(path, error);
-    // Only the runs of the program version that last wrote to the file.
+    // Load only the runs of the program version that last wrote to the file.
     let results = Results::of_latest(path).map_err(|error| wrong(&error))?;
     let all = results.all().map_err(|error| wrong(&error))?;
     for (case, seed, run) in all {

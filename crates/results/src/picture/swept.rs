@@ -128,14 +128,15 @@ impl<'n> FirstAxis<'n> {
         };
         let key = match over {
             Some(over) => keys.iter().find(|key| **key == over),
-            // The key with the most values; among equals, one with numbers, then the first one.
+            // Choose the key with the most values. If several keys have as many values, prefer
+            // those with numbers, then the first key.
             None => keys
                 .iter()
                 .rev()
                 .max_by_key(|key| (count(key), numbers(&values(key)).is_some())),
         };
         let Some(&key) = key else {
-            // No key varies: the axis has the scenarios.
+            // No key varies: the x axis shows the scenarios.
             let scenes = points.iter().map(|point| point.scene);
             return FirstAxis::named(None, "scenario".to_owned(), scenes.collect());
         };
@@ -192,11 +193,11 @@ fn numbers<'v>(values: &[&'v str]) -> Option<(Vec<f64>, &'v str)> {
     Some((numbers.collect::<Option<_>>()?, unit))
 }
 
-/// The lines of a picture, by the values of the other keys.
+/// The lines of a picture: one for each combination of values of the keys not on the x axis.
 struct Lines {
     /// Name of each line, and the indices of its points from left to right.
     lines: Vec<(String, Vec<usize>)>,
-    /// Whether every combination of the other keys has one point only.
+    /// Whether each combination of values of the keys not on the x axis has only one point.
     is_scatter: bool,
     note: String,
 }

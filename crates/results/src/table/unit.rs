@@ -20,7 +20,7 @@ const UNITS: &[(&str, &str)] = &[
 /// Endings of ratios, 0 to 1.
 const RATIOS: &[&str] = &["share", "duty_cycle", "segment_loss", "reliability"];
 
-/// Objects of the report whose other fields are counts.
+/// Objects of the report whose fields are counts, except fields with a unit or ratio in the name.
 const COUNTED: &[&str] = &[
     "cache",
     "drops",

@@ -229,7 +229,7 @@ impl Part {
 impl Drop for Part {
     fn drop(&mut self) {
         if !self.is_kept {
-            // The caller has already reported the error.
+            // Ignore a failure: the caller has already reported why the file is incomplete.
             let _ = std::fs::remove_file(&self.part);
         }
     }

@@ -191,7 +191,8 @@ impl Blip {
             return;
         }
         if !self.config.corrections.fin {
-            // In FIN-WAIT-1 the segment was acknowledged, and nothing else happens.
+            // In FIN-WAIT-1, the only reaction to the FIN is the acknowledgment that `on_data`
+            // requests.
             if c.state == State::Established {
                 body.peer_closed();
                 // The application closes at once; outstanding data are not retransmitted.

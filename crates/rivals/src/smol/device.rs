@@ -21,7 +21,7 @@ impl phy::Device for Device {
 
     fn receive(&mut self, _now: Instant) -> Option<(RxToken, TxToken<'_>)> {
         let packet = self.incoming.take()?;
-        // An answer to a received packet can wait in addition to `room` sent packets.
+        // Up to `room` answers to received packets can wait in addition to `room` sent packets.
         let room = 2 * self.room;
         let outgoing = &mut self.outgoing;
         Some((RxToken(packet), TxToken { outgoing, room }))

@@ -336,7 +336,7 @@ impl Protocol for Uip {
     ) -> Option<Out> {
         let lowest = |kinds: [u8; 7]| kinds.into_iter().find(|kind| c.due & kind != 0);
         let kind = lowest([REFUSAL, RST, SYN, SYN_ACK, FIN, DATA, ACK])?;
-        // Each of these segments carries the acknowledgment.
+        // A segment of any kind except `SYN` carries the acknowledgment: no separate `ACK` is due.
         c.due &= !(kind | ACK);
         let window = if c.stopped { 0 } else { self.config.window };
         let out = |flags: Flags| Out::new(flags, c.snd_nxt, c.rcv_nxt, window);
@@ -409,7 +409,8 @@ impl Uip {
         theirs.min(own).max(1)
     }
 
-    /// Returns the segment size without the window; no later window raises the size above it.
+    /// Returns the segment size that would apply without a limit by the peer's window. No later
+    /// window raises the size above this value.
     fn agreed_at_most(&self, seg: &Segment<'_>) -> u16 {
         let own = self.config.mss;
         let without = if self.config.heeds_syn {

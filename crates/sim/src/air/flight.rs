@@ -69,7 +69,7 @@ fn command(header: &FrameHeader, payload: &[u8]) -> Option<u8> {
     rest.first().copied()
 }
 
-/// Properties of a frame that its sender's radio transmits unchanged each time.
+/// Properties of a loaded frame, which are the same in each transmission of the frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Cargo {
     pub label: Label,

@@ -409,7 +409,7 @@ impl Air {
             self.indications.push_back(Indication::Follows { node });
             return;
         }
-        // The radio does not store the acknowledgment that it expects in its frame buffer.
+        // An acknowledgment for which the radio waits does not enter the radio's frame buffer.
         let awaits_ack = station.work == Work::AwaitAck || station.work.awaits_answer();
         let is_stored = !(label.kind == FrameClass::Ack && awaits_ack);
         if self.chip.single_buffer && is_stored {

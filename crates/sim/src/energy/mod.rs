@@ -38,28 +38,39 @@ impl Params {
 /// Energy figures of a node. Times are in seconds, charges in mC (mA · s).
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Figures {
+    /// Time in which the radio was asleep, in seconds.
     pub sleep_s: f64,
-    /// Receiver off, oscillator on: a sleepy node between attempts and during transfers of frames.
+    /// Time in which the radio was idle, in seconds: oscillator on, receiver off. A sleepy node is
+    /// idle between attempts, during the start-up of its radio and during frame moves.
     pub idle_s: f64,
-    /// Receiver on without a signal.
+    /// Time in which the receiver was on without a signal, in seconds.
     pub listen_s: f64,
+    /// Time in which the radio received, in seconds.
     pub receive_s: f64,
-    /// Transmission, including the turnarounds before it.
+    /// Time in which the radio transmitted, in seconds, turnarounds included.
     pub transmit_s: f64,
-    /// Switched off by a fault.
+    /// Time in which a fault had switched the radio off, in seconds.
     pub off_s: f64,
-    /// Transfers of frames between processor and radio, during one of the states above.
+    /// Time of frame moves between processor and radio, in seconds, at the same time as the radio's
+    /// states.
     pub spi_s: f64,
+    /// Time in which the processor ran, in seconds, including `spi_s`.
     pub cpu_s: f64,
+    /// Number of wake-ups of the processor.
     pub wake_ups: u64,
-    /// Executed instructions, without the instructions during transfers of frames (`spi_s`).
+    /// Number of executed instructions, without the instructions during frame moves (`spi_s`).
     pub instructions: f64,
-    /// Share of the time in which the processor ran.
+    /// Share of the simulated time in which the processor ran, 0 to 1: `cpu_s` divided by the
+    /// simulated time.
     pub cpu_duty_cycle: f64,
+    /// Charge that the radio consumed, in millicoulombs.
     pub radio_charge_mc: f64,
-    /// Charge that the processor consumed, in mC.
+    /// Charge that the processor consumed, in millicoulombs.
     pub cpu_charge_mc: f64,
+    /// Charge of the node, in millicoulombs: the sum of `radio_charge_mc` and `cpu_charge_mc`.
     pub charge_mc: f64,
+    /// Days after which the scenario's battery is empty if the node continues to draw its mean
+    /// current of this run.
     pub battery_days: f64,
 }
 

@@ -70,7 +70,8 @@ impl CcmStar for ObservedAes {
     ) -> Result<(), CipherFault> {
         let mut payload = FrameBuf::new();
         if payload.copy_from(message).is_ok() {
-            // Source address, frame counter, and security level (IEEE 802.15.4-2015 §9.3.3.1).
+            // The nonce consists of source address, frame counter and security level (IEEE
+            // 802.15.4-2015 §9.3.3.1).
             let [.., a, b, c, d, _] = *nonce;
             let counter = u32::from_be_bytes([a, b, c, d]);
             SEALED.set(Some(Sealed { payload, counter }));

@@ -62,29 +62,50 @@ pub(super) struct Flow {
 
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct FlowFigures {
+    /// Name of the flow, which is the name of its app.
     pub name: String,
+    /// Name of the sending node, which is the node of the flow's app. In a flow of requests or of
+    /// an image, this is the client or the leaf, at which the payload arrives.
     pub from: String,
+    /// Name of the receiving node; in a flow of requests or of an image, the server or the source.
+    /// `host` is the host behind the border router.
     pub to: String,
+    /// Payload that arrived, in bytes. Over TCP to a receiver outside the simulation: payload that
+    /// the receiver acknowledged.
     pub delivered_bytes: u64,
-    /// Goodput between the arrivals of the first and the last byte, in 1000 bit/s.
+    /// Goodput in 1000 bit/s: `delivered_bytes` divided by the time between the first and the last
+    /// arriving byte; 0 if this time is 0. `run`, `report`, `compare`, `plot` and Python show this
+    /// value, rounded.
     pub goodput_kbps: f64,
-    /// Arrival of the last payload, in seconds since the beginning of the run.
+    /// Time of the last arrival, in seconds since the start of the run. Left out if no byte
+    /// arrived.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_arrival_s: Option<f64>,
-    /// Segments with payload, or datagrams, that the sender sent, including retransmissions.
+    /// Segments with payload that the sender gave to its link, retransmissions included; datagrams
+    /// for a UDP flow, messages for CoAP. 0 for an image that is not transferred over HTTP, and for
+    /// a UDP flow to a receiver outside the simulation.
     pub segments_sent: u64,
-    /// Payload bytes of TCP, including retransmissions; `None` for other transports.
+    /// Payload bytes in the segments of `segments_sent`, retransmissions included; `null` for a
+    /// flow without TCP, and before the first segment with payload.
     pub sent_bytes: Option<u64>,
-    /// Share of sent segments that did not arrive, after all link retries. Segments in transit are
-    /// not counted.
+    /// Share of the sender's segments, retransmissions included, that did not reach the receiver
+    /// despite link retries, 0 to 1. Segments under way are not counted. 0 for CoAP, for requests
+    /// and images, and if the receiver is outside the simulation.
     pub segment_loss: f64,
+    /// Retransmitted segments or messages, by cause.
     pub retransmissions: Retransmissions,
-    /// Round-trip times that the sender measured.
+    /// Round-trip times that the sender measured, in milliseconds. For uIP, whose own clock counts
+    /// half seconds, the exact times from a segment to its acknowledgement.
     pub rtt_ms: RttMs,
+    /// Figures of a flow of readings between nodes (a `sensor`). Left out for other flows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub readings: Option<ReadingFigures>,
+    /// Figures of a flow of requests (an `http-client` or `coap-client`). Left out for other flows,
+    /// and before the first request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<RequestFigures>,
+    /// Figures of a flow that carries an image to an `image-leaf`. Left out for other flows, and
+    /// before the leaf begins.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<ImageFigures>,
 }
@@ -100,12 +121,15 @@ pub struct FlowSample {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Retransmissions {
+    /// Retransmissions after a timeout; the only cause for CoAP.
     pub rto: u64,
+    /// Retransmissions by fast retransmit and fast recovery.
     pub fast: u64,
-    /// Retransmissions after the link reported the segment lost.
+    /// Retransmissions after the link reported that it could not deliver the segment.
     pub link_lost: u64,
     /// Retransmissions after the path MTU decreased.
     pub path_mtu: u64,
+    /// Retransmissions as tail loss probes (RFC 8985 §7).
     pub tail: u64,
     /// Retransmissions that probe a closed window.
     pub probe: u64,
@@ -114,7 +138,9 @@ pub struct Retransmissions {
 /// Percentiles of round-trip times in milliseconds; `null` without a sample.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct RttMs {
+    /// Median, with a precision of one percent; `null` without a measurement.
     pub p50: Option<f64>,
+    /// 95th percentile, with a precision of one percent; `null` without a measurement.
     pub p95: Option<f64>,
 }
 

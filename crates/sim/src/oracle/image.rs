@@ -8,20 +8,23 @@ use super::content::counting_lines;
 /// Figures of a flow that transfers an image to a leaf.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct ImageFigures {
-    /// Bytes in the leaf's flash, each counted once.
+    /// Bytes of the image in the leaf's flash, each counted once.
     pub written_bytes: u64,
-    /// Bytes written more than once.
+    /// Bytes of the image that were written to the flash again.
     pub written_again_bytes: u64,
-    /// Bytes of the image that its source sent, including all repetitions except link retries.
+    /// Bytes of the image that its source sent, including all retransmissions except those of the
+    /// link.
     pub sent_bytes: u64,
-    /// Number of restarts of the transfer, with the missing bytes or from the beginning.
+    /// Number of times that the leaf restarted the transfer, with the missing part or from the
+    /// beginning.
     pub resumed: u64,
-    /// Time of the leaf's first request, in seconds since the beginning of the run.
+    /// Time at which the leaf began its first request, in seconds since the start of the run.
     pub began_s: f64,
-    /// Time from the leaf's first request until the whole image was in flash, in seconds; `null`
-    /// if the image is incomplete.
+    /// Time from `began_s` until the whole image was in flash, in seconds; `null` if the image is
+    /// incomplete.
     pub took_s: Option<f64>,
-    /// Excess of `sent_bytes` over the image's size, in percent; `null` for an incomplete image.
+    /// Bytes sent in excess: `sent_bytes` minus the size of the image, in percent of the size of
+    /// the image; `null` if the image is incomplete.
     pub sent_twice_percent: Option<f64>,
 }
 

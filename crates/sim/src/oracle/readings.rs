@@ -44,31 +44,43 @@ pub const PLACE: usize = 4;
 
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct ReadingFigures {
+    /// Readings that the sensor made.
     pub made: u64,
+    /// Readings that the remote application received, each counted once.
     pub delivered: u64,
+    /// Readings that will never arrive: the queue was full, the connection failed, the sensor's
+    /// node restarted, or, without acknowledgements, their age exceeds the longest time that an
+    /// arrived reading took. A reading also counts as lost if it has not arrived when the sensor
+    /// has made 65,536 further readings.
     pub lost: u64,
-    /// Readings in a queue or in transit.
+    /// Readings in a queue or in transit: all readings in `made` that are neither `delivered` nor
+    /// `lost`.
     pub under_way: u64,
-    /// Arrivals of readings that had arrived before.
+    /// Number of arrivals of readings that had arrived before. The application counts each reading
+    /// once.
     pub repeated: u64,
-    /// Share of delivered readings among those delivered or lost; 1 if there are none.
+    /// Share of delivered readings, 0 to 1: `delivered` / (`delivered` + `lost`); 1 if both are 0.
     pub reliability: f64,
-    /// Time from the creation of a reading to its arrival.
+    /// Time from making a reading to its arrival, in milliseconds, including the wait for a batch.
     pub latency_ms: LatencyMs,
-    /// Goodput in 1000 bit/s over each whole interval of 40 s.
+    /// Readings delivered in each whole interval of 40 s since the start of the run, in 1000 bit/s.
     pub goodput_per_40s_kbps: Vec<f64>,
 }
 
 /// Percentiles of latencies in milliseconds; `null` without a sample.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct LatencyMs {
-    /// The minimum, accurate to one percent.
+    /// Minimum, with a precision of one percent; `null` without an arrival.
     pub min: Option<f64>,
+    /// 25th percentile, with a precision of one percent; `null` without an arrival.
     pub p25: Option<f64>,
+    /// Median, with a precision of one percent; `null` without an arrival.
     pub p50: Option<f64>,
+    /// 75th percentile, with a precision of one percent; `null` without an arrival.
     pub p75: Option<f64>,
-    /// The 95th percentile.
+    /// 95th percentile, with a precision of one percent; `null` without an arrival.
     pub p95: Option<f64>,
+    /// Maximum, exact; `null` without an arrival.
     pub max: Option<f64>,
 }
 

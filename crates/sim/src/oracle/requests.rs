@@ -8,11 +8,15 @@ use super::readings::LatencyMs;
 
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct RequestFigures {
+    /// Requests that the client started.
     pub made: u64,
+    /// Requests answered with success.
     pub answered: u64,
+    /// Requests that were refused or not answered, and requests that were open when the client's
+    /// node restarted. Requests in `made` that are neither `answered` nor `failed` are under way.
     pub failed: u64,
-    /// Time from the beginning of a request, including the opening of a connection, to the last
-    /// byte of its answer.
+    /// Time from the start of a request, before its connection opens, to the last byte of its
+    /// answer, in milliseconds.
     pub latency_ms: LatencyMs,
 }
 

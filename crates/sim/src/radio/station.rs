@@ -213,11 +213,11 @@ pub enum RestState {
     Sleep,
 }
 
-/// Frames that a radio reports to its node in addition to the received ones.
+/// Selects the frames that a radio reports as `Indication::Overheard`, separately from reception.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Overhears {
     Nothing,
-    /// Frames that the radio's address filter accepts.
+    /// Intact frames that the radio's address filter accepts, except acknowledgments.
     Own,
     /// All frames except acknowledgments, including damaged ones and those for other nodes.
     All,
@@ -254,7 +254,7 @@ pub struct Station {
     /// Whether the node's firmware implements acknowledgments and address filtering; see
     /// [`Air::make_raw`](crate::air::Air::make_raw).
     pub is_raw: bool,
-    /// Overheard frames that the radio reports in addition to the received ones.
+    /// Frames that the radio reports as overheard, separately from reception.
     pub overhears: Overhears,
     pub overheard: Box<FrameBuf>,
     pub rests: RestState,

@@ -9,10 +9,13 @@ use crate::air::{AirTimes, MessageType};
 
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct AirTimeFigures {
-    /// Time in which nodes transmitted, in seconds: the sum over all nodes.
+    /// Time in which nodes transmitted, in seconds, summed over all nodes.
     pub total_s: f64,
-    /// Share of `total_s` that carried messages of RPL and of neighbour discovery.
+    /// Share of `total_s` for messages of the control plane, 0 to 1: RPL (`dio_multicast` to
+    /// `dao_ack`) and neighbour discovery (`nd`).
     pub control_share: f64,
+    /// One object for each type of message, under the name of the type. Types without frames are
+    /// included.
     pub by_message: BTreeMap<&'static str, MessageAirTime>,
 }
 
@@ -20,10 +23,11 @@ pub struct AirTimeFigures {
 pub struct MessageAirTime {
     #[serde(skip)]
     pub title: &'static str,
-    /// Transmitted frames, including retries and the frames on the air at the end.
+    /// Number of transmitted frames, including retries and frames on the air at the end of the run.
     pub frames: u64,
-    /// Air time of the frames in `frames`, in seconds.
+    /// Air time of the frames in `frames` until the end of the run, in seconds.
     pub air_s: f64,
+    /// Share of `total_s` for this type of message, 0 to 1.
     pub share: f64,
 }
 

@@ -5,9 +5,9 @@ use redpoll_stack::wire::rpl::Configuration;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Routing {
-    /// Computed before the run: paths of least cost over the medium's links.
+    /// Routes computed before the run: paths of least cost over the medium's links.
     Fixed,
-    /// Found by the nodes with RPL (RFC 6550).
+    /// Routes that the nodes find with RPL (RFC 6550).
     Rpl(RplParams),
 }
 

@@ -75,9 +75,9 @@ pub(crate) enum KeyKind {
     Caches,
     /// A list of `a <-> b` or `a <-> b, 90 %`.
     Links,
-    /// A list of `10 s: text`.
+    /// A list of console lines such as `10 s: text`.
     Console,
-    /// `5 frames` or `462 B`.
+    /// An MSS such as `5 frames` or `462 B`.
     Mss,
 }
 

@@ -79,8 +79,8 @@ impl Graph<'_> {
         let near_to_far = distances
             .order
             .chunk_by(|a, b| distances.cost[*a] == distances.cost[*b]);
-        // The nodes behind a node are known when its turn comes. Within a generation, the nodes
-        // with the most nodes behind them choose first.
+        // The farthest generation chooses first, so `behind` of a node is complete before the node
+        // chooses. Within a generation, the nodes with the most nodes behind them choose first.
         for generation in near_to_far.rev() {
             let mut generation = generation.to_vec();
             generation.sort_by_key(|node| Reverse(behind[*node]));

@@ -184,7 +184,8 @@ impl Upload {
         if let Some(flow) = peers.flow(&pair, irs) {
             cx.oracle.watch(flow, End::Receiver, conn);
         }
-        // Without expected packets, a sleepy node polls at its base interval between two segments.
+        // Expect packets: a sleepy node would otherwise poll only at its base interval between two
+        // segments.
         cx.node.expect(conn, true);
         let heard = cx.now;
         Some(Upload {

@@ -73,7 +73,7 @@ pub trait App {
         false
     }
 
-    /// Returns the app's losses for lack of room, by reason.
+    /// Returns how many readings, messages or datagrams the app has lost, by reason.
     fn losses(&self) -> Vec<(&'static str, u64)> {
         Vec::new()
     }

@@ -3,8 +3,9 @@
 //!
 //! While no answer is expected, the node polls once per base interval. While one is expected, the
 //! node polls as its [`PollPolicy`] says. `Base` keeps the base interval. `Fixed` uses a shorter
-//! interval, as in the paper. `Learned` polls after the time that earlier answers took to arrive,
-//! with growing pauses while the answer is overdue. The paper leaves such a policy as future work.
+//! interval, as in Kumar et al. 2020. `Learned` polls after the time that earlier answers took to
+//! arrive, with growing pauses while the answer is overdue. Kumar et al. 2020 leave such a policy
+//! as future work.
 //!
 //! An estimator modelled on RFC 6298 learns the time from a frame that may cause an answer to the
 //! poll that fetches the answer. If several frames precede the answer, the time begins with the
@@ -177,7 +178,7 @@ impl DataPoll {
         self.next = now + self.config.base_interval;
         self.sent = None;
         if pending {
-            // The measurement ends with this poll.
+            // The measurement of the time until the answer ends with this poll.
             if let Some(since) = self.waiting.take() {
                 match self.vain {
                     true => self.answers.sample(now.since(since)),

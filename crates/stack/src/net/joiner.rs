@@ -1,8 +1,8 @@
 //! Reassembly of IPv6 fragments (RFC 8200 §4.5): the fragments received of each packet, and when it
 //! is complete.
 //!
-//! The bytes are in a slot of 6LoWPAN: the IPv6 header and the fragment header of the first
-//! received fragment, followed by the data.
+//! A packet in reassembly is in a slot of 6LoWPAN: the IPv6 header and the fragment header of the
+//! first received fragment, followed by the data.
 
 use redpoll_base::{Addr, Duration, Ecn, Instant, Memory, Wake};
 use redpoll_lowpan::SlotId;
@@ -111,7 +111,7 @@ impl PartialSlot {
 #[derive(Clone, Debug)]
 struct Partial {
     key: Key,
-    /// `None` after fragments have overlapped.
+    /// The slot of the packet; `None` after its fragments have overlapped.
     slot: Option<SlotId>,
     began: Instant,
     seen: Units,

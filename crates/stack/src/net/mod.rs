@@ -7,8 +7,8 @@
 //! - `extension.rs`: extension headers; `joiner.rs`: reassembly; `plan.rs`: changes of headers;
 //! - [`assist`](crate::assist): assistants, which read forwarded packets.
 //!
-//! The layer sends nothing itself: messages of neighbour discovery and routing are polled, and
-//! functions return decisions about packets.
+//! The IPv6 layer sends nothing itself: the node polls messages of neighbour discovery and routing,
+//! and functions return decisions about packets.
 
 mod control;
 pub(crate) mod extension;

@@ -39,7 +39,8 @@ where
         Poll::Ready(())
     }
 
-    // Like `input_frame`, not inlined: both stack frames are large and are never needed together.
+    // `begin_works` and `input_frame` are not inlined: their stack frames are large, and are never
+    // needed together.
     #[inline(never)]
     fn begin_works<R: Radio + ?Sized>(&mut self, radio: &mut R) {
         while radio.is_ready()

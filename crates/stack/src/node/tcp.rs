@@ -52,7 +52,7 @@ impl<P: Profile> Node<P> {
 
     /// Opens a connection to `remote` from a port that the node chooses.
     ///
-    /// The result comes as an event: connected, or failed.
+    /// The result of the attempt comes as an event: connected, or failed.
     ///
     /// # Errors
     /// [`Error::NoRoute`], [`Error::NoSlot`], [`Error::PortInUse`].

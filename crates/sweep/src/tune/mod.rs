@@ -2,8 +2,9 @@
 //! sensor whose readings must arrive within seconds.
 //!
 //! A [`Goal`] is read from a file. [`search()`] uses the seeds from 1 up. Other seeds judge its
-//! result ([`Verdicts`]), which is written as constants ([`constants`]). Both are independent of
-//! the source of runs: [`Runs`] requests the runs that a results file lacks.
+//! result ([`Verdicts`]), which is written as constants ([`constants`]). The search and the
+//! verdicts are independent of the source of runs: [`Runs`] requests the runs that a results file
+//! lacks.
 //!
 //! | to change | open |
 //! | --- | --- |

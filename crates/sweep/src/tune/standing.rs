@@ -32,7 +32,7 @@ impl Aims {
             let values = values(samples, at + 1);
             let (mean, without) = summed(samples, at + 1);
             let value = match (trust, mean_of(&values)) {
-                // Judge by the unfavourable end of the interval.
+                // Judge by the unfavourable end of the 95 % interval.
                 (Trust::Interval, Some(interval)) if values.len() > 2 => {
                     if figure.more_is_better() {
                         interval.low

@@ -6,8 +6,9 @@ pub(super) enum Firewall {
     Nft,
     /// `ip6tables`, whichever back end it has.
     Ip6tables,
-    /// A back end by its own command, if the command `ip6tables` uses the other back end.
+    /// `ip6tables-legacy`, if `ip6tables` is the command of the back end in nftables.
     Ip6tablesLegacy,
+    /// `ip6tables-nft`, if `ip6tables` is the command of the older back end.
     Ip6tablesNft,
 }
 

@@ -247,3 +247,85 @@ impl Change {
         child.wait_with_output()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::model::Chain;
+    use super::*;
+
+    /// A system with these firewall programs, each with a chain of these rules, or without a chain.
+    fn system(rulesets: &[(Firewall, Option<&[Rule]>)]) -> System {
+        let rulesets = rulesets.iter().map(|(firewall, rules)| Ruleset {
+            firewall: *firewall,
+            chains: rules.map_or_else(Vec::new, |rules| {
+                vec![Chain {
+                    rules: rules.to_vec(),
+                    ..Chain::default()
+                }]
+            }),
+        });
+        System {
+            rulesets: rulesets.collect(),
+            has_iptables: false,
+            is_legacy: false,
+        }
+    }
+
+    #[test]
+    fn new_rules_go_where_the_rules_of_the_system_are() {
+        use Firewall::{Ip6tables, Ip6tablesLegacy, Ip6tablesNft, Nft};
+        let (other, ours) = (
+            [Rule::default()],
+            [Rule {
+                is_ours: true,
+                ..Rule::default()
+            }],
+        );
+        let chosen = |system: &System| system.choose(None).map_err(|(code, _)| code);
+        // Both programs, without rules: nft, unless iptables has tables in it.
+        let mut both = system(&[(Nft, None), (Ip6tables, None)]);
+        assert_eq!(chosen(&both), Ok(Nft));
+        both.has_iptables = true;
+        assert_eq!(chosen(&both), Ok(Ip6tables));
+        // The rules of the administrator decide, and our own rules before them.
+        assert_eq!(
+            chosen(&system(&[(Nft, None), (Ip6tables, Some(&other))])),
+            Ok(Ip6tables)
+        );
+        assert_eq!(
+            chosen(&system(&[(Nft, Some(&other)), (Ip6tables, None)])),
+            Ok(Nft)
+        );
+        assert_eq!(
+            chosen(&system(&[(Nft, Some(&other)), (Ip6tables, Some(&ours))])),
+            Ok(Ip6tables)
+        );
+        assert_eq!(
+            chosen(&system(&[(Nft, Some(&ours)), (Ip6tables, Some(&other))])),
+            Ok(Nft)
+        );
+        // Rules of the older back end, whichever back end the command `ip6tables` has.
+        let older = system(&[
+            (Nft, None),
+            (Ip6tables, None),
+            (Ip6tablesLegacy, Some(&other)),
+        ]);
+        assert_eq!(chosen(&older), Ok(Ip6tablesLegacy));
+        let mut legacy = system(&[(Nft, None), (Ip6tables, Some(&other))]);
+        legacy.is_legacy = true;
+        assert_eq!(chosen(&legacy), Ok(Ip6tables));
+        // One program, or none.
+        assert_eq!(chosen(&system(&[(Nft, None)])), Ok(Nft));
+        assert_eq!(chosen(&system(&[(Ip6tables, None)])), Ok(Ip6tables));
+        assert_eq!(chosen(&system(&[])), Err(FAILED));
+        // The user's choice, under the name by which its rules are known.
+        assert_eq!(
+            older.choose(Some(Ip6tablesNft)).map_err(|it| it.0),
+            Ok(Ip6tables)
+        );
+        assert_eq!(
+            legacy.choose(Some(Ip6tablesLegacy)).map_err(|it| it.0),
+            Ok(Ip6tables)
+        );
+    }
+}

@@ -192,14 +192,14 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         if plan.range().is_empty() {
             return false;
         }
-        // Rule 1: the segment is full-sized.
+        // RFC 9293 §3.8.6.2.1, rule 1: the segment is full-sized.
         if plan.len >= mss {
             return true;
         }
         // RFC 9293 brackets the Nagle condition in rules 2 and 3. No data follow a FIN.
         let nagle_holds = self.marks.has(Marks::NAGLE) && !plan.flags.fin() && self.nagle.holds();
-        // Rule 2: the segment has all remaining data. Rule 3: it fills half of the largest window
-        // that the peer has offered.
+        // RFC 9293 §3.8.6.2.1, rule 2: the segment has all remaining data. Rule 3: the segment
+        // fills half of the largest window that the peer has offered.
         let all = plan.len == unsent;
         let half = plan.len >= self.snd.max_wnd() / 2;
         !nagle_holds && (all || half)
@@ -221,7 +221,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
             open => (open.min(self.mss_for(max_len)), PinKind::First),
         };
         let len = unsent.min(most);
-        // If only the FIN is left, it takes the place of the octet.
+        // If only the FIN is unsent, the probe carries the FIN instead of an octet.
         let fin = self.marks.has(Marks::CLOSING) && unsent == 0;
         Some(self.data_plan(start, len, fin, kind)).filter(|plan| !plan.range().is_empty())
     }

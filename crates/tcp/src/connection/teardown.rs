@@ -137,7 +137,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     }
 
     pub(super) fn fail_with_reset(&mut self, error: Error) {
-        // RFC 9293 §3.10.5: these states have a peer to inform.
+        // RFC 9293 §3.10.5 lists the states in which the peer gets a reset.
         let tell = match self.phase {
             Phase::SynReceived(_) => true,
             Phase::Synchronized(state) => !matches!(

@@ -14,14 +14,14 @@ pub(crate) const DUP_THRESH: u8 = 3;
 
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) enum Loss {
-    /// Detected by the retransmission timer.
+    /// A loss that the retransmission timer detected.
     #[default]
     Timeout,
-    /// Detected by duplicate, partial or selective acknowledgments.
+    /// A loss that duplicate, partial or selective acknowledgments revealed.
     Fast,
-    /// Reported by the link.
+    /// A loss that the link reported.
     Link,
-    /// Reported by path MTU discovery: the segment was too large.
+    /// A loss that path MTU discovery reported: the segment was too large.
     PathMtu,
 }
 

@@ -117,7 +117,7 @@ impl HalfOpen {
         if !seg.flags.syn() || seg.seq != self.syn.irs {
             return None;
         }
-        // Our answer was lost or is late.
+        // The peer repeats its SYN, because our answer was lost or is late.
         self.arm(now, config);
         self.due = false;
         self.syn.offer.on_syn_again(seg.flags);

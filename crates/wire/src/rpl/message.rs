@@ -115,7 +115,7 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// Writes the part after the checksum.
+    /// Writes the part of the message after the checksum.
     pub fn emit(&self, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
         match self {
             Message::Dis { options } => {
@@ -138,7 +138,7 @@ pub fn parse_dis(body: &[u8]) -> Result<Options<'_>, Error> {
 }
 
 impl<'a> Dio<'a> {
-    /// Parses the part after the checksum.
+    /// Parses the part of a DIO after the checksum.
     ///
     /// # Errors
     /// As [`Message::parse`].
@@ -161,7 +161,7 @@ impl<'a> Dio<'a> {
         })
     }
 
-    /// Writes the part after the checksum; more options may follow.
+    /// Writes the part of a DIO after the checksum; more options may follow.
     pub fn emit(&self, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
         let grounded = if self.grounded { GROUNDED } else { 0 };
         let flags = grounded | (self.mode & 0b111) << 3 | self.preference & 0b111;
@@ -174,7 +174,7 @@ impl<'a> Dio<'a> {
 }
 
 impl<'a> Dao<'a> {
-    /// Parses the part after the checksum.
+    /// Parses the part of a DAO after the checksum.
     ///
     /// # Errors
     /// As [`Message::parse`].
@@ -192,7 +192,7 @@ impl<'a> Dao<'a> {
         })
     }
 
-    /// Writes the part after the checksum; more options may follow.
+    /// Writes the part of a DAO after the checksum; more options may follow.
     pub fn emit(&self, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
         let acknowledge = if self.acknowledge { ACKNOWLEDGE } else { 0 };
         let has_dodag = if self.dodag.is_some() { HAS_DODAG } else { 0 };
@@ -206,7 +206,7 @@ impl<'a> Dao<'a> {
 }
 
 impl DaoAck {
-    /// Parses the part after the checksum.
+    /// Parses the part of a DAO-ACK after the checksum.
     ///
     /// # Errors
     /// As [`Message::parse`].
@@ -223,7 +223,7 @@ impl DaoAck {
         })
     }
 
-    /// Writes the part after the checksum.
+    /// Writes the part of a DAO-ACK after the checksum.
     pub fn emit(&self, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
         let has_dodag = match self.dodag {
             Some(_) => ACK_HAS_DODAG,

@@ -2,7 +2,7 @@
 
 use core::marker::PhantomData;
 
-/// A type without values, because this build lacks the feature.
+/// A type without values, because this build lacks the feature `forwarding`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Forwards {}
 

@@ -40,7 +40,8 @@ pub(super) fn multicast(values: &Values<'_>) -> Result<Option<MulticastParams>, 
     }))
 }
 
-/// Refuses the other keys of the table if nodes do not forward multicast packets.
+/// Refuses the keys `multicast.*` other than `multicast.forwarding`, for a scenario whose nodes do
+/// not forward multicast packets.
 fn refuse_others(values: &Values<'_>) -> Result<Option<MulticastParams>, ScenarioError> {
     let mut paths = keys::all().map(|key| key.path);
     let is_other = |path: &str| path.starts_with("multicast.") && path != FORWARDING;

@@ -75,7 +75,8 @@ pub enum AppKind {
         interval: Duration,
         /// Number of readings that are sent together.
         batch: u16,
-        /// Maximum number of readings that wait; others are counted and dropped.
+        /// Maximum number of readings that wait to be sent or acknowledged; the app drops and
+        /// counts any further reading.
         queue: u16,
         /// MQTT keep alive; zero disables it.
         keep_alive: Duration,
@@ -166,7 +167,8 @@ pub struct SensorSpec {
     pub interval: Duration,
     /// Number of readings that are collected before one message is sent.
     pub batch: u16,
-    /// Maximum number of readings that wait; others are counted and dropped.
+    /// Maximum number of readings that wait for the transport; the app drops and counts any further
+    /// reading.
     pub queue: u16,
     /// Pause before another attempt after a connection failed or a server refused readings.
     pub reconnect: Duration,

@@ -86,13 +86,14 @@ pub struct SleepyParams {
     pub limit: u8,
     /// Link retries of frames to sleepy nodes and of data requests.
     pub retries: u8,
-    /// Upper bound of the random wait before one of these link `retries`.
+    /// Upper bound of the random wait before each of the link `retries`.
     pub retry_delay: Duration,
     /// Unsuccessful data requests after which a datagram is dropped.
     pub polls: u8,
-    /// Whether one request fetches all waiting datagrams.
+    /// Whether one data request fetches all waiting datagrams.
     pub burst: bool,
-    /// Whether a frame for a listening sleepy node preempts a frame that waits for an attempt.
+    /// Whether a frame for a listening sleepy node preempts a frame that waits for its next
+    /// attempt.
     pub preempt: bool,
     /// Consecutive unacknowledged frames and data requests after which a node leaves its parent.
     pub parent_failures: u8,

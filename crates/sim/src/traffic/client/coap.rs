@@ -63,7 +63,7 @@ impl Protocol for Coap {
 
     fn ask(&mut self, cx: &mut Context<'_>) {
         let request = Request::new(Method::Get, "file");
-        // There is room, because the client has only one request at a time.
+        // The endpoint has room, because the client makes only one request at a time.
         let _ = self
             .port
             .endpoint

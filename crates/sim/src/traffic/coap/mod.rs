@@ -19,7 +19,7 @@ pub(super) struct Port {
     pub(super) endpoint: Endpoint,
     socket: Option<UdpId>,
     expects_requests: bool,
-    /// Whether the node expects packets, by this application's latest call.
+    /// Whether this application's latest call made the node expect packets.
     expected: bool,
     /// Number of messages for which the node had no room; CoAP retransmits the confirmable ones.
     no_room: u64,

@@ -231,7 +231,7 @@ impl Source {
             self.datagrams.send(cx, Endpoint { addr, port }, datagram);
         }
         for push in &mut self.pushes {
-            // One message at a time, because a waiting message would be outdated when it leaves.
+            // Send one message at a time: a waiting message would be outdated when it leaves.
             while self.datagrams.is_idle()
                 && let Some(num) = push.sender.poll_block(cx.now)
             {

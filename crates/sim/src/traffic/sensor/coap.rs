@@ -39,7 +39,7 @@ pub(super) struct Coap {
 
 struct Message {
     payload: Vec<u8>,
-    /// Readings that stay in the queue until the message has arrived.
+    /// Number of readings that stay in the queue until the message has arrived.
     kept: usize,
 }
 

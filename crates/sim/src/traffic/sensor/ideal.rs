@@ -11,7 +11,7 @@ use super::{Carrier, Context, NO_ROOM, Route, open_socket};
 use crate::oracle::FlowId;
 use crate::scenario::SensorSpec;
 
-/// TCP's header with timestamps has 32 bytes, UDP's has 8.
+/// Bytes that fill UDP's header of 8 bytes up to the length of TCP's with timestamps, 32 bytes.
 pub(super) const HEADER: usize = 24;
 /// Time after which the outcome of a message is known: longer than a message takes, including link
 /// retries.

@@ -10,7 +10,7 @@ use crate::oracle::FlowId;
 pub(super) struct Udp {
     route: Route,
     socket: Option<(UdpId, FlowId)>,
-    /// Time before which the node is not asked for room again.
+    /// Time of the next attempt after the node had no room for a datagram.
     blocked: Option<Instant>,
 }
 

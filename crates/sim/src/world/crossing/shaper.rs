@@ -98,7 +98,7 @@ impl Shaper {
         self.rule.poll(now)
     }
 
-    /// Returns whether a scheduled call is still due: another call may have replaced it.
+    /// Returns whether a scheduled call of the shaper is due; an earlier call may have replaced it.
     pub(super) fn wakes(&mut self, now: Instant) -> bool {
         let is_due = self.wakes_at <= now;
         if is_due {
@@ -107,7 +107,7 @@ impl Shaper {
         is_due
     }
 
-    /// Returns when to schedule a call, unless an early enough call is scheduled.
+    /// Returns when to schedule a call of the shaper, unless an early enough call is scheduled.
     pub(super) fn next_call(&mut self, now: Instant) -> Option<Instant> {
         let at = self.rule.poll_at().filter(|at| *at < self.wakes_at)?;
         let at = at.max(now);

@@ -1,8 +1,8 @@
 //! An attacker on the air.
 //!
-//! It replaces a node of the scenario and uses its radio. It sends the given frames unchanged, one
-//! at a time, each after a clear channel assessment. A transmitter without an assessment would be a
-//! jammer, which no protocol can withstand.
+//! The attacker replaces a node of the scenario and uses the node's radio. The attacker sends the
+//! given frames unchanged, one at a time, each after a clear channel assessment. A transmitter
+//! without an assessment would be a jammer, which no protocol can withstand.
 
 use std::collections::VecDeque;
 

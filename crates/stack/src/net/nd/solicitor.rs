@@ -242,7 +242,8 @@ impl Solicitor {
             return;
         }
         self.state = if answer.status == status::MOVED {
-            // This node has restarted, and continues with a newer TID.
+            // "Moved": the router has a newer TID, from before this node's restart, so the node
+            // tries a later one.
             self.tid = self.tid.skip();
             HostState::Registering {
                 router,

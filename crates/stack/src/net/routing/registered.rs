@@ -11,9 +11,10 @@
 //! the previous router, does not replace a newer one. A router that learns of both reports "moved"
 //! to the neighbour that reported the older one, and the routes of the older one are removed.
 //!
-//! These messages are not authenticated (RFC 6775 §8.2.1 has no check of their sender). A report is
-//! accepted only from a neighbour that is the next hop of a route or has acknowledged a frame, and
-//! an answer only from the next router towards the border router (ADR 38).
+//! The reports and their answers are not authenticated (RFC 6775 §8.2.1 has no check of their
+//! sender). A router accepts a report only from a neighbour that is the next hop of a route or has
+//! acknowledged a frame, and an answer only from the next router towards the border router
+//! (ADR 38).
 
 use redpoll_base::{Addr, Duration, Instant, Memory};
 use redpoll_wire::icmpv6::nd::{AddressRegistration, DuplicateAddress};

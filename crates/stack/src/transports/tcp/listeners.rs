@@ -45,8 +45,8 @@ struct Resets {
     last: Instant,
 }
 
-/// For how long the resets of requests count: about as long as a request waits for the end of its
-/// handshake.
+/// Time for which a reset Fast Open counts as pending (RFC 7413 §5.1): about as long as a request
+/// waits for the end of its handshake.
 const RESETS_COUNT_FOR: Duration = Duration::from_secs(60);
 
 #[derive(Clone, Copy, Debug)]

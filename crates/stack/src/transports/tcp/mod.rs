@@ -9,7 +9,7 @@
 //! - `pull.rs` decides which connection makes the next segment;
 //! - `transport.rs` is TCP as one of the node's transports.
 //!
-//! The protocol itself is in `redpoll-tcp`.
+//! The protocol TCP itself is in the crate `redpoll-tcp`.
 
 mod fast_open;
 mod freeze;

@@ -7,7 +7,7 @@ use super::scenes::{
 use super::throughput::{FILTERED, HOPS_LABEL, LINKS, RETRIES, better, filtered, of, once};
 use redpoll_experiments::Figure;
 
-/// Minimum ratio that counts as doubled.
+/// Minimum ratio of received segments to those with unmodified uIP that counts as doubled.
 const DOUBLED: f64 = 1.6;
 
 pub fn figure_8(mac: Mac) -> Figure {

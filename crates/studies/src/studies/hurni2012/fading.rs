@@ -1,4 +1,4 @@
-//! The means of figure 9 over links of another model.
+//! The means of figure 9 over fading links, which the other figures do not have.
 
 use super::overall::Means;
 use super::scenes::{

@@ -18,7 +18,7 @@ const NEAR: [(u32, u32); 3] = [(1, 3), (3, 5), (5, 7)];
 
 /// Keys of all scenes: seven nodes in a chain with the receiver at its end.
 ///
-/// The paper leaves these open; chosen here:
+/// Settings that the paper leaves open, and that are chosen here:
 /// - Contiki 2.5 with its defects.
 /// - X-MAC is its `cxmac.c`. Frames after the strobes are not acknowledged, as the paper says.
 /// - NullMAC has no link acknowledgments, as on these nodes.

@@ -55,7 +55,7 @@ pub fn figure_4a() -> Figure {
              has the most collisions",
             &frames,
         );
-    // Shadowing by walls creates links of intermediate quality.
+    // Rows with shadowing by walls, which creates links of intermediate quality.
     for traffic in Traffic::ALL {
         let walls = case(traffic, HEAVY).set("medium.shadowing_sigma", "4 dB");
         let at = At::new(format!("{}, shadowing of 4 dB", traffic.name), HEAVY);

@@ -139,8 +139,8 @@ pub const SLOW_SERIAL: Source = Source {
     ],
 };
 
-/// Sources that the scenes use. If the paper does not state a value, that of its release of TinyOS
-/// is used, whatever the effect on the rows.
+/// Values of TinyOS that the scenes use. If the paper does not state a value, that of its release
+/// of TinyOS is used, whatever the effect on the rows.
 const ADOPTED: &[Source] = &SOURCES;
 
 /// Keys that determine the links of a building.
@@ -367,7 +367,8 @@ fn plain(
         case.set("tcp.transport", "blip")
             .set("border.host_transport", "linux")
             .set("rivals.blip_corrections", "counter, syn, numbers")
-            // The paper's Linux is older than 4.17 (2018).
+            // Linux keeps data in pieces of several segments since 4.17 (2018); the paper's Linux
+            // is older.
             .set("rivals.linux_gso", "false")
             .set("rivals.blip_window", WINDOW)
     } else {
@@ -394,7 +395,8 @@ fn names() -> Vec<String> {
     (2..NODES + 2).map(|node| format!("node-{node}")).collect()
 }
 
-/// Returns the paper's heaviest load in the building with five hops, with only these sources.
+/// Returns the paper's heaviest load in the building with five hops, with no other values of TinyOS
+/// than `sources`.
 pub fn case_by(sources: &[Source], traffic: Traffic) -> Case {
     let building = Building::FiveHops;
     let (name, text) = (traffic.scene(building), building.text());

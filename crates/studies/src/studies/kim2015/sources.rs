@@ -9,7 +9,7 @@ use super::scenes::{SLOW_SERIAL, SOURCES, Traffic, case_by};
 use crate::vocabulary::read::{JAIN, fairness};
 use redpoll_experiments::{At, Case, Figure};
 
-/// Number of seeds. Few are sufficient here, because the other figures include all sources.
+/// Number of seeds. Few are sufficient here, because the other figures have all values of TinyOS.
 const SEEDS: u64 = 3;
 
 /// Shows the paper's heaviest load with no value of TinyOS, with each value alone, and with all.

@@ -1,10 +1,10 @@
-//! Figure 11: the best fixed timeout.
+//! Figure 11: the best fixed retransmission timeout.
 
 use super::read::{TCP_ETX, THROUGHPUT, tcp_etx, throughput};
 use super::scenes::{HEAVY, TCP_UP, case};
 use redpoll_experiments::{Figure, X};
 
-/// Timeouts in ticks of half a second; the paper's other figures have 3 s.
+/// Retransmission timeouts in ticks of half a second; the paper's other figures have 3 s.
 const TICKS: [u32; 6] = [1, 2, 4, 6, 10, 20];
 
 fn seconds(ticks: u32) -> X {

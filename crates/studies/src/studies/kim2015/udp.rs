@@ -36,7 +36,8 @@ pub fn figure_5a() -> Figure {
             up.at(HEAVY),
         )
         .judged("down-over-up");
-    // Downstream, the mesh can carry slightly more than the paper's heaviest load.
+    // Rows with a heavier load than the paper's: downstream, the mesh can carry slightly more than
+    // the paper's heaviest load.
     for traffic in [UDP_UP, UDP_DOWN] {
         figure.point(
             At::new(traffic.name, FULLER),

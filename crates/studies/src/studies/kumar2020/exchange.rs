@@ -42,7 +42,7 @@ fn bus(run: &Run, _: &Course) -> Reading {
     Ok(1_000.0 * s / run.node("node-2", "/frames_sent")?)
 }
 
-/// Returns the time that is neither bus nor air nor acknowledgment, in milliseconds.
+/// Returns the time from frame to frame without bus, air and acknowledgment, in milliseconds.
 fn access(run: &Run, seen: &Course) -> Reading {
     Ok(seen.whole()? - bus(run, seen)? - seen.air()? - seen.ack()?)
 }

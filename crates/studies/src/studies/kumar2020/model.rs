@@ -54,7 +54,7 @@ pub fn equations() -> Figure {
     figure
 }
 
-/// Returns the mean over all d of |quotient - 1|.
+/// Adds a row with the mean of |quotient - 1| over all link retry delays d.
 fn error(figure: &mut Figure, what: &'static str, quotients: &Line) -> Handle {
     let error = |quotients: &[f64]| {
         let all = quotients.iter().map(|quotient| (quotient - 1.0).abs());

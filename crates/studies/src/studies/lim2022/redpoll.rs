@@ -20,7 +20,7 @@ fn radio_on(run: &Run) -> Reading {
     }
 }
 
-/// Compares the three TCPs at the heaviest load over ContikiMAC at 8 Hz.
+/// Compares Redpoll's TCP with the paper's two TCPs at the heaviest load over ContikiMAC at 8 Hz.
 pub fn figure() -> Figure {
     let mut figure = Figure::new("redpoll", "Redpoll's TCP over ContikiMAC")
         .x_label("transmission range in m")

@@ -7,7 +7,7 @@ use redpoll_experiments::{Entry, Figure, Handle, Line, Metric, Reading, Run, VER
 /// other nodes send segments of 48 bytes to a server behind the border router. The server's TCP
 /// follows the rules of Linux.
 ///
-/// The paper leaves these open; chosen here:
+/// Settings that the paper leaves open, and that are chosen here:
 /// - The mesh forms for 60 s, and the nodes start one after the other during the next 10 s.
 /// - A node makes readings at fixed intervals with its own phase. Its application's queue holds all
 ///   waiting readings.
@@ -202,16 +202,16 @@ pub const ADDRESSES: Source = Source {
     keys: &[("mac.addresses", "extended")],
 };
 
-/// Sources that the scenes use. If the paper does not state a value, that of its release of Contiki
-/// is used, whatever the effect on the rows.
+/// Properties of Contiki 3.0 that the scenes use. If the paper does not state a value, that of its
+/// release of Contiki is used, whatever the effect on the rows.
 const ADOPTED: &[Source] = &SOURCES;
 
-/// Returns ten minutes of the grid with the sources of [`ADOPTED`].
+/// Returns ten minutes of the grid with the properties of Contiki in [`ADOPTED`].
 pub fn case(tcp: Tcp, mac: Mac, load: Load, range_m: u32) -> Case {
     case_by(ADOPTED, tcp, mac, load, range_m)
 }
 
-/// Returns ten minutes of the grid with only these sources.
+/// Returns ten minutes of the grid with no other properties of Contiki than `sources`.
 pub fn case_by(sources: &[Source], tcp: Tcp, mac: Mac, load: Load, range_m: u32) -> Case {
     let scene = Scene {
         name: "grid-4x4".into(),

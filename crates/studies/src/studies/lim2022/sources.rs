@@ -6,7 +6,8 @@ use super::scenes::{ADDRESSES, LOADS, Mac, SOURCES, UIP, case_by, segments};
 use redpoll_experiments::{Figure, Metric};
 
 const GOODPUT: Metric = Metric::new("total goodput", "segments");
-/// Number of seeds. Few are sufficient here, because the other figures include all sources.
+/// Number of seeds. Few are sufficient here, because the other figures imitate all properties of
+/// Contiki in `SOURCES`.
 const SEEDS: u64 = 3;
 
 /// Shows the heaviest load with no value of Contiki, with each value alone, and with all.

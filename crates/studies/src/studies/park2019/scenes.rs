@@ -124,7 +124,7 @@ pub enum Testbed {
 impl Testbed {
     fn power(self) -> &'static str {
         match self {
-            // From the paper's text; a caption has -12 dBm.
+            // Transmit power from the paper's text; a caption has -12 dBm.
             Testbed::One => "-15 dBm",
             Testbed::Two => "-25 dBm",
         }

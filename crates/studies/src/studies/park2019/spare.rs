@@ -21,8 +21,9 @@ const FRAMES_A_KB: Metric = Metric::new("frames per kilobyte", "");
 
 const MINUTES: f64 = 10.0;
 const DOWN: &str = "down";
-/// Prefixes of the line's flows, by the TCP of their senders.
+/// Prefix of the line's flows whose senders have one segment in flight.
 const ONE: &str = "one";
+/// Prefix of the line's flows whose senders have Redpoll's default TCP.
 const OTHERS: &str = "others";
 
 fn spared(case: &Case) -> Case {
@@ -92,7 +93,7 @@ fn downstream(figure: &mut Figure) {
         .judged("down-others");
 }
 
-/// Adds delivered packets, segments and frames per packet, and the loss of the other nodes.
+/// Adds delivered packets, segments and frames per packet, and the loss of the nodes with UDP.
 fn of_down(figure: &mut Figure, series: &str, case: &Case) -> [Handle; 4] {
     let metrics: [(Metric, Read); 4] = [
         (ARRIVED, arrived),

@@ -397,7 +397,7 @@ fn by_minute(name: &'static str, title: &'static str, testbed: Testbed) -> Figur
         figure.seen_line(series, JAIN, &case, minutes, jain);
         let max_min = |_: &Run, found: &Progress, minute| max_min_at(found, minute);
         figure.seen_line(series, MAX_MIN, &case, minutes, max_min);
-        // The paper's own measure, for comparison.
+        // The paper's own measure, the throughput of each minute, for comparison.
         let jain = |_: &Run, found: &Progress, minute| jain_of_minute(found, minute);
         figure.seen_line(series, JAIN_OF_MINUTE, &case, minutes, jain);
         let max_min = |_: &Run, found: &Progress, minute| max_min_of_minute(found, minute);

@@ -49,8 +49,8 @@ impl Stretch {
         self.again > 0
     }
 
-    /// Returns the earliest possible construction time of its last transmission. The echo of an
-    /// earlier timestamp belongs to another transmission.
+    /// Returns the earliest time at which the segment of the stretch's last transmission can have
+    /// been made. The echo of an earlier timestamp belongs to another transmission.
     pub(crate) fn made_at(&self) -> Tick {
         self.at
             .earlier_by(u16::from(self.again).wrapping_mul(WAIT_STEP_MS))

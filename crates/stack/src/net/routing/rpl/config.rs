@@ -56,9 +56,9 @@ pub struct RplConfig {
 pub enum RplRole {
     /// The root. Only a build with the feature `rpl-root` can make an [`RplRoot`].
     Root(RplRoot),
-    /// Joins, and may be the parent of other nodes.
+    /// Joins the DODAG, and may be the parent of other nodes.
     Router,
-    /// Joins, and is never a parent (RFC 6550 §8.5).
+    /// Joins the DODAG, and is never a parent (RFC 6550 §8.5).
     Leaf,
 }
 

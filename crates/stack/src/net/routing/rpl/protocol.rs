@@ -406,8 +406,8 @@ mod tests {
         assert!(!is_leaf!(Heap));
     }
 
-    /// The simulator subtracts these bytes from the memory of a node without RPL:
-    /// `RPL_STATE_BYTES` in `crates/sim/src/node/routing.rs`.
+    /// `RPL_STATE_BYTES` in `crates/sim/src/node/routing.rs` must be the size in this test: the
+    /// simulator subtracts it from the memory of a node without RPL.
     #[test]
     fn the_simulator_knows_the_bytes_of_the_state() {
         let other = size_of::<Registered<Heap>>();

@@ -243,8 +243,9 @@ impl<P: Profile> Downward<P> {
     /// The parent asks for all DAOs (RFC 6550 §9.6). Returns whether this node asks its children,
     /// too, and therefore has another DTSN.
     pub(in crate::net::routing::rpl) fn on_trigger(&mut self, cx: &Context<'_, P>) -> bool {
-        // In storing mode a node need not forward the request. This node does, to restore routes
-        // that are lost farther down. If each DIO increments the DTSN, the next DIO is the request.
+        // In storing mode a node need not forward the parent's request to its children. This node
+        // does, to restore routes that are lost farther down. If each DIO increments the DTSN, the
+        // next DIO is the request.
         let asks = !cx.shared.config.dtsn_each_dio;
         if asks {
             self.ask_for_daos();

@@ -67,7 +67,7 @@ pub(super) struct Downward<P: Profile> {
 /// The limit on the requests of a root for all DAOs.
 #[derive(Debug, Default)]
 struct TriggerLimit {
-    /// The earliest time of the next request.
+    /// The earliest time of the next request for all DAOs.
     at: Option<Instant>,
     pause: Duration,
 }

@@ -11,12 +11,14 @@ use crate::net::routing::{Peer, Table};
 use crate::profile::Profile;
 
 /// Frames in a row without an acknowledgement after which the routes through a next hop are
-/// removed: for one that has never acknowledged a frame, and for one that has.
+/// removed, if the next hop has never acknowledged a frame.
 const FRAMES_OF_UNPROVEN: u8 = 2;
+/// As [`FRAMES_OF_UNPROVEN`], for a next hop that has acknowledged a frame.
 const FRAMES_OF_PROVEN: u8 = 4;
 /// Largest number of routes through a next hop that has not acknowledged a frame yet.
 const UNPROVEN_MAX: usize = 8;
-/// Set once the next hop has acknowledged a frame; the other bits count frames.
+/// The bit that is set once the next hop has acknowledged a frame; the other bits count frames in a
+/// row without an acknowledgement.
 const PROVEN: u8 = 128;
 
 /// Results of frames to the next hop of a route.

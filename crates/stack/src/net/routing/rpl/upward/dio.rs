@@ -260,8 +260,8 @@ impl<P: Profile> Upward<P> {
         true
     }
 
-    /// Counts a DIO that has been processed as consistent or inconsistent for Trickle (RFC 6550
-    /// §8.3).
+    /// Decides whether a processed DIO is consistent or inconsistent for Trickle, and counts it
+    /// (RFC 6550 §8.3).
     pub(in crate::net::routing::rpl) fn compare(
         &mut self,
         cx: &mut Context<'_, P>,

@@ -86,7 +86,8 @@ impl Inquiries {
         self.at.get_or_insert(now + BEGIN);
     }
 
-    /// Asks for this target before its DAO changes the table.
+    /// Schedules an inquiry about a target whose DAO has not changed the table, unless the root
+    /// already has another such claim to inquire about.
     pub(in crate::net::routing::rpl::downward) fn offer(
         &mut self,
         now: Instant,

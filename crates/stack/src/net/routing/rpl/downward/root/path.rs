@@ -112,7 +112,7 @@ impl<P: Profile> Downward<P> {
         let mut at = to;
         loop {
             let here = Peer::at(&at)?;
-            // If the parents form a loop, the path becomes too long, and there is none.
+            // If the parents form a loop, the path exceeds its maximum length: return `None`.
             *path.hops.get_mut(path.len)? = here;
             path.len = path.len.saturating_add(1);
             if Some(parent) == upward.own() {
