@@ -17,6 +17,5 @@ cd "$root"
 "$folder/bin/mypy" --strict crates/python/python/redpoll
 "$folder/bin/python" -m mypy.stubtest redpoll._native
 "$folder/bin/pytest" -q crates/python/tests
-cargo build --quiet --release --manifest-path crates/python/Cargo.toml --target-dir "$folder/alone" \
-    --features pyo3/extension-module --example alone
-REDPOLL_ALONE="$folder/alone/release/examples/alone" "$folder/bin/python" crates/python/tests/figures.py
+cargo build --quiet --profile wheel --package redpoll-python --target-dir "$folder/alone" --example alone
+REDPOLL_ALONE="$folder/alone/wheel/examples/alone" "$folder/bin/python" crates/python/tests/figures.py

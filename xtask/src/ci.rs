@@ -227,8 +227,7 @@ fn computed() -> Option<f64> {
 }
 
 /// Separate workspaces, which `cargo fmt --all` omits.
-const OWN_WORKSPACES: [&str; 5] = [
-    python::MANIFEST,
+const OWN_WORKSPACES: [&str; 4] = [
     "examples/nrf52840/Cargo.toml",
     "examples/template/Cargo.toml",
     "firmware/Cargo.toml",
@@ -262,7 +261,6 @@ fn clippy(workspace: &Workspace) -> Result<Option<String>, Failure> {
     }
     let unjudged = unjudged(workspace);
     let mut cargo = workspace.cargo();
-    // The Python extension is a separate workspace, whose build runs Clippy.
     cargo.args(["clippy", "--workspace", "--all-targets"]);
     if unjudged.is_none() {
         cargo.args(["--", "-D", "warnings"]);

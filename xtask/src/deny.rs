@@ -9,8 +9,8 @@ use crate::workspace::{self, Workspace};
 
 /// Version of cargo-deny that `scripts/setup.sh test` installs.
 const VERSION: &str = "0.20.2";
-/// The workspace, the Python extension, and the images.
-const MANIFESTS: [&str; 3] = ["Cargo.toml", crate::python::MANIFEST, "firmware/Cargo.toml"];
+/// The workspace and the images.
+const MANIFESTS: [&str; 2] = ["Cargo.toml", "firmware/Cargo.toml"];
 
 /// Checks all manifests and returns the skipped ones. Only `make publish-check` checks for known
 /// vulnerabilities, because it needs a database that no registry has.

@@ -4,13 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::ci;
 use crate::report::Failure;
 use crate::workspace::{self, Workspace};
-
-pub const MANIFEST: &str = "crates/python/Cargo.toml";
-/// Cargo's target folder, shared with the other workspace so that common dependencies build once.
-pub const TARGET: &str = "target";
 
 /// Builds the extension, and runs the tests and the check of types.
 pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
@@ -20,7 +15,7 @@ pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
             "Python 3.11 with pytest and others is missing (scripts/setup.sh test)".into(),
         ));
     }
-    build(workspace, &environment.join("python"))?;
+    build(workspace)?;
     let packages = lay_out(workspace)?;
     let sources = "crates/python/python/redpoll";
     let mypy = ["--strict", "--cache-dir", "target/python/mypy", sources];
@@ -50,21 +45,12 @@ pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
     Ok(None)
 }
 
-/// Builds the extension. If Clippy is installed, its driver compiles this one crate. `cargo clippy`
-/// would also check all crates below it, which their own workspace checks, in a separate build.
-fn build(workspace: &Workspace, python: &Path) -> Result<(), Failure> {
+/// Builds the extension. With these packages and this example, cargo selects the features of
+/// dependencies as for the tests, so that the crates below the extension are not built again.
+fn build(workspace: &Workspace) -> Result<(), Failure> {
     let mut cargo = workspace.cargo();
-    cargo.args(["rustc", "--quiet", "--manifest-path", MANIFEST]);
-    cargo.args(["--lib", "--target-dir", TARGET]);
-    cargo.args(["--features", "pyo3/extension-module"]);
-    cargo.env("PYO3_PYTHON", python);
-    if let Some(clippy) = workspace::clippy_driver() {
-        cargo.env("RUSTC_WORKSPACE_WRAPPER", clippy);
-        if ci::unjudged(workspace).is_none() {
-            cargo.args(["--", "-D", "warnings"]);
-        }
-    }
-    workspace::run(&mut cargo)
+    cargo.args(["build", "--quiet", "--workspace", "--lib"]);
+    workspace::run(cargo.args(["--example", "seeds"]))
 }
 
 fn has_packages(python: &Path) -> bool {
@@ -77,7 +63,7 @@ fn lay_out(workspace: &Workspace) -> Result<PathBuf, Failure> {
     let folder = workspace.root.join("target/python");
     let package = folder.join("redpoll");
     let sources = workspace.root.join("crates/python/python/redpoll");
-    let native = workspace.root.join(TARGET).join("debug/lib_native.so");
+    let native = workspace.root.join("target/debug/lib_native.so");
     let copy = || {
         if package.exists() {
             std::fs::remove_dir_all(&package)?;

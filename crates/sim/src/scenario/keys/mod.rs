@@ -37,10 +37,13 @@ pub(crate) fn is_secret(path: &str) -> bool {
     find(path).is_some_and(|key| matches!(key.kind, KeyKind::KeyDigits { .. }))
 }
 
+/// A key, and its number in the order of [`all`].
+type Numbered = (usize, &'static Key);
+
 pub(crate) fn find(path: &str) -> Option<&'static Key> {
     /// The keys by their first and last step, in the order of [`all`]: a scenario of 1,000 nodes
     /// looks for 9,000 paths.
-    static BY_ENDS: LazyLock<HashMap<(&str, &str), Vec<(usize, &Key)>>> = LazyLock::new(|| {
+    static BY_ENDS: LazyLock<HashMap<(&str, &str), Vec<Numbered>>> = LazyLock::new(|| {
         let mut by_ends = HashMap::<_, Vec<_>>::new();
         for (index, key) in all().enumerate() {
             by_ends
