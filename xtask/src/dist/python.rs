@@ -16,7 +16,14 @@ pub fn build(release: &Release<'_>) -> Outcome {
     let components = bill::make(release, &bill::PYTHON)?;
     for arch in release.options.archs().filter(|arch| arch.has_wheel) {
         let mut wheel = release.command("maturin");
-        wheel.args(["build", "--quiet", "--profile", "wheel", "--locked", "--zig"]);
+        wheel.args([
+            "build",
+            "--quiet",
+            "--profile",
+            "wheel",
+            "--locked",
+            "--zig",
+        ]);
         wheel.args(["--target", arch.target, "--compatibility", COMPATIBILITY]);
         wheel.arg("--sbom-include").arg(&components);
         workspace::run(wheel.arg("--out").arg(&release.out))?;

@@ -207,11 +207,7 @@ fn is_made(clone: &Clone) {
     assert!(citation.contains(&date), "{citation}");
     // The release changes the version in files of several kinds.
     let changed = clone.git(&["show", "--name-only", "--format="]);
-    for file in [
-        "Cargo.toml",
-        "Cargo.lock",
-        "web/package-lock.json",
-    ] {
+    for file in ["Cargo.toml", "Cargo.lock", "web/package-lock.json"] {
         assert!(changed.lines().any(|it| it == file), "{file}: {changed}");
     }
 
