@@ -182,6 +182,8 @@ fn programs_in_c_run_and_misuse_is_answered() {
     assert!(adapts.contains("all right"), "{adapts}");
     let below = program(&library, "tests/below.c", options, &[]);
     assert!(below.contains("all right"), "{below}");
+    let contiki = program(&library, "tests/contiki.c", options, &[]);
+    assert!(contiki.contains("all right"), "{contiki}");
     let sockets = program(&library, "tests/sockets.c", options, &[]);
     assert!(sockets.contains("all right"), "{sockets}");
     let radio = program(&library, "tests/radio.c", options, &[]);
@@ -210,8 +212,10 @@ fn programs_in_c_run_and_misuse_is_answered() {
     ] {
         program(&library, source, &[], &valgrind());
     }
-    // Simulates minutes of lost packets and buffers, so Valgrind gets fewer rounds.
-    program(&library, "tests/below.c", &["-DROUNDS=10"], &valgrind());
+    // Simulate minutes of lost packets and buffers, so Valgrind gets fewer rounds.
+    for source in ["tests/below.c", "tests/contiki.c"] {
+        program(&library, source, &["-DROUNDS=10"], &valgrind());
+    }
 }
 
 #[test]

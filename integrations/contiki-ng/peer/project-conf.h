@@ -1,0 +1,1 @@
+#define REDPOLL_CONNECTIONS 4
