@@ -7,8 +7,8 @@ use redpoll_tcp as tcp;
 
 macro_rules! errnos {
     ($($name:ident = $number:literal, $what:literal;)*) => {
-        /// A value of `errno`. The numbers are those of Linux on most machines: `i32::from` returns
-        /// the number of an error, and `Errno::from` the error of a number.
+        /// A value of `errno`, with the number that Linux uses on most processor architectures.
+        /// `i32::from` returns the number of an error, and `Errno::from` the error of a number.
         #[derive(Clone, Copy, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum Errno {

@@ -136,7 +136,7 @@ impl Stack {
             ),
         ];
         let over = limits.into_iter().filter(|(_, bytes, most)| bytes > most);
-        over.map(|(what, bytes, most)| format!("{what}: {bytes} bytes, {most} at most"))
+        over.map(|(what, bytes, most)| format!("{what}: {bytes} bytes, more than the limit of {most}"))
             .collect()
     }
 }
@@ -283,7 +283,7 @@ mod tests {
         stack.variables += 1;
         assert_eq!(
             stack.exceeding(),
-            ["static memory: 12289 bytes, 12288 at most"]
+            ["static memory: 12289 bytes, more than the limit of 12288"]
         );
         stack.serving.push(("more".to_owned(), 8));
         assert_eq!(stack.exceeding().len(), 2);
