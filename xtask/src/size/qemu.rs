@@ -48,7 +48,9 @@ impl PerSegment {
         let what = ["without copies and checksums", "with copies and checksums"];
         let over = (counted.into_iter().zip(MOST).zip(what))
             .filter(|((counted, most), _)| counted > most)
-            .map(|((counted, most), what)| format!("{what}: {counted:.0}, {most} at most"));
+            .map(|((counted, most), what)| {
+                format!("{what}: {counted:.0}, more than the limit of {most}")
+            });
         Failure::unless_empty(
             "size: more instructions per segment than the project allows",
             over.collect::<Vec<_>>(),

@@ -104,7 +104,9 @@ fn exceeding(text: &str) -> Vec<String> {
     let over = |line: &str| {
         let (bytes, name) = flash_of(line).or_else(|| size_of(line))?;
         let limit = limit(name).filter(|limit| bytes > *limit)?;
-        Some(format!("{name}: {bytes} bytes, {limit} at most"))
+        Some(format!(
+            "{name}: {bytes} bytes, more than the limit of {limit}"
+        ))
     };
     text.lines().filter_map(over).collect()
 }
@@ -164,13 +166,13 @@ mod tests {
         assert!(exceeding("25600  flash: TCP\n99999  flash: RPL, all of it\n").is_empty());
         assert_eq!(
             exceeding("    8  A\n25601  flash: TCP\n"),
-            ["TCP: 25601 bytes, 25600 at most"]
+            ["TCP: 25601 bytes, more than the limit of 25600"]
         );
         let name = types::CONNECTION;
         assert!(exceeding(&format!("  376  {name}\n")).is_empty());
         assert_eq!(
             exceeding(&format!("  377  {name}\n")),
-            [format!("{name}: 377 bytes, 376 at most")]
+            [format!("{name}: 377 bytes, more than the limit of 376")]
         );
     }
 

@@ -136,8 +136,10 @@ impl Stack {
             ),
         ];
         let over = limits.into_iter().filter(|(_, bytes, most)| bytes > most);
-        over.map(|(what, bytes, most)| format!("{what}: {bytes} bytes, more than the limit of {most}"))
-            .collect()
+        over.map(|(what, bytes, most)| {
+            format!("{what}: {bytes} bytes, more than the limit of {most}")
+        })
+        .collect()
     }
 }
 
