@@ -146,7 +146,7 @@ fn judge(arrow: &Arrow) -> Option<String> {
     Some(format!(
         "{from} -> {to}: a {kind} that is not allowed; {from} may use {}",
         if list.is_empty() {
-            "no crate of this repository".to_owned()
+            "none of this repository's crates".to_owned()
         } else {
             list.join(", ")
         }

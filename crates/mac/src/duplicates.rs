@@ -83,7 +83,7 @@ impl Duplicates {
     }
 
     /// Returns whether a frame is a copy of a recorded one, without recording it.
-    #[allow(dead_code, reason = "only a MAC with security uses it")]
+    #[allow(dead_code, reason = "unused in a MAC without security")]
     pub(crate) fn has(
         &self,
         now: Instant,

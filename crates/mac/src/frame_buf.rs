@@ -39,7 +39,7 @@ impl FrameBuf {
         &mut self.bytes
     }
 
-    #[allow(dead_code, reason = "only a MAC with security uses it")]
+    #[allow(dead_code, reason = "unused in a MAC without security")]
     pub(crate) fn as_mut_slice(&mut self) -> &mut [u8] {
         let len = usize::from(self.len);
         self.bytes.get_mut(..len).unwrap_or_default()

@@ -30,7 +30,7 @@ pub fn check(workspace: &Workspace) -> Outcome {
     let (missing, listed) = (gaps(&numbers), listed(&page));
     if missing != listed {
         findings.push(format!(
-            "{PAGE}: \"{MISSING}\" lists {listed:?}, but {missing:?} are missing"
+            "{PAGE}: \"{MISSING}\" lists {listed:?}, but the numbers without a record are {missing:?}"
         ));
     }
     Failure::unless_empty("book: faults of the decision records:", findings)

@@ -132,7 +132,7 @@ impl Measured {
                 [
                     &connection,
                     "320",
-                    "TCPlp 767, lwIP 228 + 32 a segment, smoltcp 352",
+                    "TCPlp 767, lwIP 228 + 32 per segment, smoltcp 352",
                 ],
             ),
             (

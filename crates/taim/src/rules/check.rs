@@ -70,7 +70,7 @@ pub(super) fn check(place: &Place, is_json: bool) -> Result<(u8, String), Failur
         } = place;
         let _ = writeln!(
             text,
-            "safe: TCP of {interface} is sent to queue {queue}, a program reads the queue, and the firewall decides about every packet"
+            "safe: TCP of {interface} is sent to queue {queue}, a program reads the queue, and packets from the queue skip no rule of the firewall"
         );
     }
     Ok((code, text))

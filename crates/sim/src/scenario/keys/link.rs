@@ -21,7 +21,7 @@ pub(super) const KEYS: &[Key] = &[
     key("mac.max_be", Count { min: 0, max: 8 }, Default("5"), None,
         "macMaxBE: largest exponent BE of a backoff; it must be at least `mac.min_be`."),
     key("mac.max_csma_backoffs", Count { min: 0, max: 20 }, Default("4"), None,
-        "macMaxCSMABackoffs: largest number of busy assessments in one attempt. After another busy assessment the attempt fails."),
+        "macMaxCSMABackoffs: number of busy assessments after which an attempt still continues. With one more busy assessment, the attempt fails."),
     key("mac.backoff", Choice(&["ieee", "tinyos"]), Default("ieee"), None,
         "Delay before a clear channel assessment. `ieee`: that of IEEE 802.15.4, with `mac.min_be`, `mac.max_be` and `mac.max_csma_backoffs`. `tinyos`: that of TinyOS 2.1.2 with a CC2420, in steps of 31 us: 0.5 to 10 ms before the first assessment and 0.5 to 2.7 ms after each busy assessment. The number of assessments has no limit. With `tinyos`, senders that wait for the end of the same frame often collide."),
     key("mac.ifs", Choice(&["minimum", "sequential", "off"]), Default("minimum"), None,

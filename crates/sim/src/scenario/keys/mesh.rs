@@ -35,7 +35,7 @@ pub(super) const KEYS: &[Key] = &[
     key("topology.spacing", length(0.01, 1e5), Required, GENERATED,
         "Distance between neighbouring nodes; in a tree, distance between a generation of nodes and the next."),
     key("topology.links", Links, Required, Some(("kind", &["links"])),
-        "The links, each in both directions: `\"a <-> b\"`, or `\"a <-> b, 90 %\"` with the share of undisturbed frames that arrive. Only nodes that share a link hear or disturb each other. Nodes that share a link of 0 % only disturb each other, and no route uses such a link."),
+        "The links, each in both directions: `\"a <-> b\"`, or `\"a <-> b, 90 %\"` with the share of undisturbed frames that arrive. Only nodes that share a link hear or disturb each other. Frames on a link of 0 % only disturb and are sensed; no route uses such a link."),
     key("topology.file", Text, Required, K7,
         "Measured links in the K7 format, plain or compressed with gzip. The path is relative to the scenario's file, or with `--set` to the current folder."),
     key("topology.channel", Count { min: 0, max: 255 }, Default("26"), K7,
@@ -99,7 +99,7 @@ pub(super) const KEYS: &[Key] = &[
     key("radio.model", Choice(&["at86rf233", "cc2420", "ideal"]), Default("at86rf233"), None,
         "Radio chip of every node: AT86RF233 has one frame buffer behind an SPI bus, CC2420 has a buffer for each direction, `ideal` models only CSMA and air time."),
     key("radio.spi_time_per_byte", time(0.0, 1_000.0), Optional("7140 ns for `at86rf233` and `cc2420`, and 0 for `ideal`"), None,
-        "Time to move one byte between processor and radio; values below a microsecond are possible, such as `\"7140 ns\"`."),
+        "Time to move one byte between processor and radio; fractions of a microsecond are possible, such as `\"7140 ns\"`."),
 
     key("clock.drift_ppm", Number { min: 0.0, max: 1_000.0 }, Default("0"), None,
         "Largest drift of a node's clock in millionths. The drift of each node is drawn uniformly between minus and plus this value. The drift affects the node's timers, backoffs, polls and TCP timestamps. The radio's own work, such as air time and turnaround, and all results follow the simulation clock."),

@@ -87,7 +87,7 @@ pub(super) const KEYS: &[Key] = &[
     key("apps.*.cocoa", Choice(&["draft", "contiki"]), Default("draft"), SENSOR,
         "With `transport = \"cocoa\"`: `draft`, draft-ietf-core-cocoa-03; `contiki`, Contiki's `cocoa.c`, which Kumar et al. used. An answer to a retransmission has a weight of 3/4 in the timeout of `contiki`, and of 1/4 in that of `draft`."),
     key("apps.*.message", size(16.0, 1_024.0), Default("512 B"), SENSOR,
-        "Largest number of bytes of readings in a message. `coap` and `cocoa`: bytes of the stream of readings, after four bytes with their position in the stream. `unreliable` and `ideal`: whole readings only, at least one."),
+        "Largest payload of a message. `coap` and `cocoa`: four bytes with the position in the stream of readings, then bytes of this stream; with `blockwise`, only readings. `unreliable` and `ideal`: whole readings only, at least one."),
     key("apps.*.blockwise", Bool, Default("false"), SENSOR,
         "CoAP: send all readings that are due as one body, in blocks (RFC 7959) of at most `message`."),
     key("apps.*.spacing", time(0.0, 60.0 * US_PER_S), Default("500 ms"), SENSOR,

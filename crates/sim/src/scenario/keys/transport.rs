@@ -24,7 +24,7 @@ pub(super) const KEYS: &[Key] = &[
     key("tcp.delayed_ack", time(0.0, 0.5 * US_PER_S), Default("200 ms"), None,
         "Longest delay of an acknowledgement; with 0 ms each acknowledgement is sent immediately."),
     key("tcp.ack_every", Count { min: 1, max: 16 }, Default("2"), None,
-        "Number of received full segments after which an acknowledgement is no longer delayed."),
+        "Number of segments with data that share one acknowledgement: when this many have arrived, it is sent immediately."),
     key("tcp.initial_rto", time(10_000.0, 60.0 * US_PER_S), Default("1 s"), None,
         "Retransmission timeout before the first round-trip sample."),
     key("tcp.min_rto", time(10_000.0, 60.0 * US_PER_S), Default("1 s"), None,

@@ -9,8 +9,8 @@ use redpoll_experiments::{At, Case, Figure, Metric};
 
 const WAITED: Metric = Metric::new("packets that waited in caches for earlier packets", "");
 /// Why TSS reduces throughput.
-const AGAIN: &str = "a cache with TSS's rules repeats an acknowledgment if its receiver sends no \
-    data in time; the rows \"TSS, acknowledgments not repeated\" show the throughput without these \
+const AGAIN: &str = "a cache with TSS's rules repeats an acknowledgment if the end to which it is \
+    addressed sends no segment in time; the rows \"TSS, acknowledgments not repeated\" show the throughput without these \
     repetitions";
 const REACHED: Metric = Metric::new("cached segments that the next hop was heard forwarding", "");
 

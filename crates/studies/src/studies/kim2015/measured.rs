@@ -22,9 +22,9 @@ pub fn figure(links: &MeasuredLinks) -> Result<Figure, LinksError> {
     let mut figure = Figure::new("measured", "The same traffic over measured links")
         .about(
             "In the paper's building, each of thirty nodes sends or receives 60 packets a minute, \
-             or 10 in the rows of light load. In the measured mesh, all nodes that have a route \
-             over RPL to the best connected node of the file of links share the same total number \
-             of packets a minute. If the name of a row begins with the number of a figure, compare \
+             or 10 in the rows of light load. In the measured mesh, the nodes that have a \
+             route over RPL to the best connected node of the file of links send or receive \
+             together as many packets a minute as the building's thirty nodes together. If the name of a row begins with the number of a figure, compare \
              the row with the expected value in that figure. A result that depends only on the TCP \
              stacks should be the same in both meshes.",
         )

@@ -83,9 +83,8 @@ fn hourly(case: Case) -> Probed<Hourly> {
 }
 
 /// Reason why radios are on for longer than in the paper.
-const IDLE: &str = "a radio counts as on while its oscillator runs, which includes wake-up, \
-    loading and backoff, 4 ms per frame; the rows with receiver or transmitter on leave this time \
-    out";
+const IDLE: &str = "a radio counts as on while its oscillator runs. This includes wake-up, loading \
+    and backoff, together 4 ms per frame; the rows \"receiver or transmitter on\" exclude this time";
 
 /// Adds the unreliable protocols of table 7 with about the paper's loss; packets are lost behind
 /// the mesh instead of by Wi-Fi. Adds the ideal protocol of §8.2.2 "under similarly lossy

@@ -17,8 +17,8 @@ pub fn sources() -> Figure {
         .about(
             "20 segments a minute and node. Several parameters of the original scene differ from \
              Contiki 3.0. Each row sets the parameter that its name states to Contiki's value; \
-             `all values of Contiki` sets all of them except the addresses of 8 bytes, which make \
-             frames longer here than in Contiki.",
+             `all values of Contiki` sets all of them except the addresses of 8 bytes, because \
+             these addresses would make frames longer here than in Contiki.",
         )
         .aside();
     for mac in [Mac::NullRdc, Mac::ContikiMac(8)] {
