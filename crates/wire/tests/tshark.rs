@@ -94,10 +94,19 @@ fn dissect(name: &str, frames: &[Vec<u8>], fields: &[&str]) -> Option<Vec<Vec<St
     assert!(output.status.success(), "tshark failed: {errors}");
     let rows: Vec<Vec<String>> = text
         .lines()
-        .map(|line| line.split(';').map(str::to_owned).collect())
+        .map(|line| line.split(';').map(|it| number(it).to_owned()).collect())
         .collect();
     assert_eq!(rows.len(), frames.len(), "{errors}");
     Some(rows)
+}
+
+/// Returns a truth value of a field as tshark 4.0 writes it; since 4.2 it writes words.
+fn number(value: &str) -> &str {
+    match value {
+        "True" => "1",
+        "False" => "0",
+        value => value,
+    }
 }
 
 /// Returns a capture file of LINKTYPE_IEEE802_15_4_WITHFCS.

@@ -101,6 +101,10 @@ impl Options {
     }
 }
 
+/// Releases of tshark whose differences need a reason in the table. Other releases decode and print
+/// some fields in another way.
+const JUDGED_WITH: &str = "4.0.";
+
 /// Runs the check; `Ok(Some(reason))` if it was skipped.
 pub fn run(workspace: &Workspace, options: &Options) -> Result<Option<String>, Failure> {
     let extent = options.extent;
@@ -122,15 +126,31 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<Option<String>, F
     let tally = examined(&captures, |capture| {
         Tally::of(capture, &program, &folder, &known, &table)
     })?;
-    tally.ended(&table, extent)?;
+    let version = release(&version);
+    let ended = tally.ended(&table, extent);
+    if let (Err(differences), false) = (&ended, version.starts_with(JUDGED_WITH)) {
+        println!("{differences}");
+        return Ok(Some(format!(
+            "differences from tshark {version} are shown; those from {JUDGED_WITH}x need a reason"
+        )));
+    }
+    ended?;
     if options.writes {
-        let version = version.split_whitespace().find(|word| {
-            let is_part = |part: &str| !part.is_empty() && part.parse::<u32>().is_ok();
-            word.contains('.') && word.split('.').all(is_part)
-        });
-        page::write(&document, &tally, version.unwrap_or("of unknown version"))?;
+        page::write(&document, &tally, version)?;
     }
     Ok(None)
+}
+
+/// Returns the release in tshark's answer to `--version`.
+fn release(answer: &str) -> &str {
+    let release = answer
+        .split_whitespace()
+        .map(|word| word.trim_end_matches('.'));
+    let release = release.into_iter().find(|word| {
+        let is_part = |part: &str| !part.is_empty() && part.parse::<u32>().is_ok();
+        word.contains('.') && word.split('.').all(is_part)
+    });
+    release.unwrap_or("of unknown version")
 }
 
 /// Builds the program, and returns its path.
@@ -313,5 +333,18 @@ impl Tally {
             ),
             findings,
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_release_of_tshark_is_found() {
+        let debian_12 = "TShark (Wireshark) 4.0.17 (Git v4.0.17 packaged as 4.0.17-0+deb12u3).";
+        assert_eq!(release(debian_12), "4.0.17");
+        assert_eq!(release("TShark (Wireshark) 4.4.19."), "4.4.19");
+        assert_eq!(release("TShark"), "of unknown version");
     }
 }
