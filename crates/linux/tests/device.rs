@@ -274,11 +274,13 @@ fn openssl_takes_a_reading_by_a_key() {
     // server's; the client's second with the reading's record; the answer's record; the end.
     let record = |bytes| bytes + 22;
     let flights = flights.into_inner();
+    // OpenSSL 3.5 sends four bytes less than 3.0.
+    let server = if flights[1].1 == 253 { 253 } else { 257 };
     assert_eq!(
         flights,
         [
             (Way::Out, 218),
-            (Way::In, 257),
+            (Way::In, server),
             (Way::Out, 58 + record(READING.len())),
             (Way::In, record(ANSWER.len())),
             (Way::Out, 24),

@@ -80,11 +80,16 @@ impl Broker {
             "listener 1883 {host}\nallow_anonymous true\npersistence false\nlog_type all\n\
              log_dest stdout\nuser root\n"
         );
+        // Version 2.0.21 refuses settings that are not in a regular file.
+        let name = format!("redpoll-broker-{}-{host}.conf", std::process::id());
+        let file = std::env::temp_dir().join(name.replace(':', "-"));
+        fs::write(&file, config).unwrap();
         let server = MOSQUITTO.into_iter().find_map(|program| {
             let mut command = Command::new(program);
-            command.args(["-c", "/dev/stdin"]);
-            Server::start(command, &config, address)
+            command.arg("-c").arg(&file);
+            Server::start(command, "", address)
         });
+        let _ = fs::remove_file(&file);
         let server = server.expect("mosquitto is there");
         Broker { server, address }
     }
