@@ -3,11 +3,8 @@
  * sock_tcp and GNRC, and an echo service over OpenThread's IPv6. Packets between the two systems
  * may be lost, and either system may lack buffers.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "../examples/echo.h"
+#include "lossy.h"
 
 #include <net/gnrc.h>
 #include <net/sock/tcp.h>
@@ -18,60 +15,19 @@
 #include "../adapters/riot_sock_tcp.h"
 
 #define PORT 7
-#ifndef ROUNDS
-#define ROUNDS 30 /* echoes of SIZE bytes */
-#endif
-#define SIZE 2000
-#define DELAY_US 10000
-#define LOSS 31   /* one packet in LOSS is lost */
 #define NO_BUFS 7 /* one allocation in NO_BUFS fails */
 
 static _Alignas(8) uint8_t memory[2][24 * 1024];
-static uint64_t now_us;
 static int live; /* number of allocated snips and messages */
-static unsigned dice = 1;
 
 static struct rp_gnrc gnrc;
 static struct rp_ot_ip6 ip6;
 static struct echo echo;
 static otIp6ReceiveCallback receive;
 
-static void expect(int is_so, const char *what)
-{
-    if (!is_so) {
-        fprintf(stderr, "below: %s\n", what);
-        exit(1);
-    }
-}
-
-static int happens(unsigned once_in)
-{
-    dice = dice * 1664525u + 1013904223u;
-    return (dice >> 8) % once_in == 0;
-}
-
 /* --- packets in flight, in both directions --- */
 
-struct way {
-    struct {
-        uint8_t bytes[1280];
-        size_t len;
-        uint64_t at;
-    } all[64];
-    int first, count;
-};
 static struct way to_openthread, to_riot;
-
-static void put(struct way *way, const uint8_t *packet, size_t len)
-{
-    if (happens(LOSS) || way->count == 64) {
-        return;
-    }
-    int place = (way->first + way->count++) % 64;
-    memcpy(way->all[place].bytes, packet, len);
-    way->all[place].len = len;
-    way->all[place].at = now_us + DELAY_US;
-}
 
 /* --- GNRC --- */
 
@@ -221,19 +177,16 @@ static void serve_all(void)
 
 static int wait_for(void *context, uint64_t until_us)
 {
+    uint8_t packet[1280];
+    size_t len;
     (void)context, (void)until_us;
     /* Advances by a millisecond, so that a system without buffers tries again. */
     now_us += 1000;
-    while (to_openthread.count && to_openthread.all[to_openthread.first].at <= now_us) {
-        openthread_gets(to_openthread.all[to_openthread.first].bytes,
-                        to_openthread.all[to_openthread.first].len);
-        to_openthread.first = (to_openthread.first + 1) % 64;
-        to_openthread.count--;
+    while ((len = take(&to_openthread, packet)) > 0) {
+        openthread_gets(packet, len);
     }
-    while (to_riot.count && to_riot.all[to_riot.first].at <= now_us) {
-        riot_gets(to_riot.all[to_riot.first].bytes, to_riot.all[to_riot.first].len);
-        to_riot.first = (to_riot.first + 1) % 64;
-        to_riot.count--;
+    while ((len = take(&to_riot, packet)) > 0) {
+        riot_gets(packet, len);
     }
     serve_all();
     /* An hour is needed: with these losses, timeouts of up to a minute follow one another. */

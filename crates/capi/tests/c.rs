@@ -196,6 +196,7 @@ fn programs_in_c_run_and_misuse_is_answered() {
         skipped("of the examples in C under Valgrind: there is none");
         return;
     }
+    let valgrind = valgrind();
     for source in [
         "examples/bare_loop.c",
         "examples/waiting.c",
@@ -210,11 +211,11 @@ fn programs_in_c_run_and_misuse_is_answered() {
         "tests/rpl.c",
         "tests/groups.c",
     ] {
-        program(&library, source, &[], &valgrind());
+        program(&library, source, &[], &valgrind);
     }
     // Simulate minutes of lost packets and buffers, so Valgrind gets fewer rounds.
     for source in ["tests/below.c", "tests/contiki.c"] {
-        program(&library, source, &["-DROUNDS=10"], &valgrind());
+        program(&library, source, &["-DROUNDS=10"], &valgrind);
     }
 }
 

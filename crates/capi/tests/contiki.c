@@ -3,67 +3,23 @@
  * client is a node over IPv6. Packets may be lost, some have an option of RPL, and the clock of
  * Contiki-NG overflows. Packets that are not for the node stay in uIP.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "../examples/echo.h"
+#include "lossy.h"
 
 #include <contiki-net.h>
 
 #include "../adapters/contiki_uip.h"
 
 #define PORT 7
-#ifndef ROUNDS
-#define ROUNDS 30 /* echoes of SIZE bytes */
-#endif
-#define SIZE 2000
-#define DELAY_US 10000
-#define LOSS 31   /* one packet of this number is lost */
-#define OPTION 5  /* one packet of this number has an option of RPL */
+#define OPTION 5 /* one packet in OPTION has an option of RPL */
 
 static _Alignas(8) uint8_t memory[2][32 * 1024];
-static uint64_t now_us;
-static unsigned dice = 1;
 static rp_node *peer;
 static struct echo echo;
 
-static void expect(int is_so, const char *what)
-{
-    if (!is_so) {
-        fprintf(stderr, "contiki: %s\n", what);
-        exit(1);
-    }
-}
-
-static int happens(unsigned once_in)
-{
-    dice = dice * 1664525u + 1013904223u;
-    return (dice >> 8) % once_in == 0;
-}
-
 /* --- packets in flight, in both directions --- */
 
-struct way {
-    struct {
-        uint8_t bytes[1280];
-        size_t len;
-        uint64_t at;
-    } all[64];
-    int first, count;
-};
 static struct way to_contiki, to_peer;
-
-static void put(struct way *way, const uint8_t *packet, size_t len)
-{
-    if (happens(LOSS) || way->count == 64) {
-        return;
-    }
-    int place = (way->first + way->count++) % 64;
-    memcpy(way->all[place].bytes, packet, len);
-    way->all[place].len = len;
-    way->all[place].at = now_us + DELAY_US;
-}
 
 /* --- Contiki-NG --- */
 
@@ -194,21 +150,16 @@ static uint64_t now_of(void *context)
 static int wait_for(void *context, uint64_t until_us)
 {
     uint8_t packet[1280];
-    int len;
+    size_t len;
+    int out;
     (void)context, (void)until_us;
     now_us += 1000;
-    while (to_contiki.count && to_contiki.all[to_contiki.first].at <= now_us) {
-        contiki_gets(to_contiki.all[to_contiki.first].bytes,
-                     to_contiki.all[to_contiki.first].len);
-        to_contiki.first = (to_contiki.first + 1) % 64;
-        to_contiki.count--;
+    while ((len = take(&to_contiki, packet)) > 0) {
+        contiki_gets(packet, len);
     }
-    while (to_peer.count && to_peer.all[to_peer.first].at <= now_us) {
-        int code = rp_ip_input(peer, now_us, to_peer.all[to_peer.first].bytes,
-                               to_peer.all[to_peer.first].len);
+    while ((len = take(&to_peer, packet)) > 0) {
+        int code = rp_ip_input(peer, now_us, packet, len);
         expect(code == 0 || code == RP_EAGAIN, "rp_ip_input");
-        to_peer.first = (to_peer.first + 1) % 64;
-        to_peer.count--;
     }
     if (is_polled || now_us >= serve_at) {
         is_polled = 0;
@@ -219,8 +170,8 @@ static int wait_for(void *context, uint64_t until_us)
         serve_at = now_us + ticks * 1000000ull / CLOCK_SECOND;
     }
     (void)rp_on_timeout(peer, now_us);
-    while ((len = rp_ip_output(peer, now_us, packet, sizeof packet)) > 0) {
-        put(&to_contiki, packet, (size_t)len);
+    while ((out = rp_ip_output(peer, now_us, packet, sizeof packet)) > 0) {
+        put(&to_contiki, packet, (size_t)out);
     }
     /* An hour is needed: with these losses, timeouts of up to a minute follow one another. */
     return now_us > 3600000000 ? RP_ETIMEDOUT : 0;

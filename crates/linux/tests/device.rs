@@ -275,7 +275,8 @@ fn openssl_takes_a_reading_by_a_key() {
     let record = |bytes| bytes + 22;
     let flights = flights.into_inner();
     // OpenSSL 3.5 sends four bytes less than 3.0.
-    let server = if flights[1].1 == 253 { 253 } else { 257 };
+    let is_short = flights.contains(&(Way::In, 253));
+    let server = if is_short { 253 } else { 257 };
     assert_eq!(
         flights,
         [
