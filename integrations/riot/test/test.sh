@@ -34,8 +34,8 @@ try:
         back = b""
         for at in range(0, TOTAL, 2000):
             echo.sendall(sent[at : at + 2000])
-            while len(back) < at:
-                back += echo.recv(65536)
+            while len(back) < at and (part := echo.recv(65536)):
+                back += part
         echo.shutdown(socket.SHUT_WR)
         while part := echo.recv(65536):
             back += part
