@@ -69,15 +69,15 @@ fetch() {
 get_rust() {
     say "Rust 1.$RUST_MINOR or later is missing"
     if have rustup; then
-        say "rustup toolchain install stable"
-        rustup toolchain install stable --profile minimal --component rustfmt,clippy --no-self-update
+        say "rustup toolchain install $RUST_TESTED"
+        rustup toolchain install "$RUST_TESTED" --profile minimal --component rustfmt,clippy --no-self-update
     else
         have curl || have wget || apt_install curl ca-certificates ||
             say "Rust cannot be fetched: neither curl nor wget is installed. To get one: sudo apt-get install curl"
-        say "installing Rust for this user with rustup (into ${CARGO_HOME:-$HOME/.cargo}; no shell profile is changed)"
+        say "installing Rust $RUST_TESTED for this user with rustup (into ${CARGO_HOME:-$HOME/.cargo}; no shell profile is changed)"
         installer=$(mktemp)
         if { fetch https://sh.rustup.rs "$installer" || fetch https://static.rust-lang.org/rustup/rustup-init.sh "$installer"; } &&
-            sh "$installer" -y -q --no-modify-path --profile minimal --component rustfmt,clippy >/dev/null; then :; else
+            sh "$installer" -y -q --no-modify-path --default-toolchain "$RUST_TESTED" --profile minimal --component rustfmt,clippy >/dev/null; then :; else
             say "rustup could not be fetched or installed"
         fi
         rm -f "$installer"

@@ -438,6 +438,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn setup_installs_the_release_with_which_everything_is_judged() {
+        let settings = include_str!("../../scripts/env.sh");
+        let installed = settings
+            .lines()
+            .find_map(|line| line.strip_prefix("RUST_TESTED="));
+        assert_eq!(
+            unjudged_release(&format!("rustc {}", installed.unwrap())),
+            None
+        );
+    }
+
+    #[test]
     fn skips_of_a_parallel_process_are_found_in_its_last_lines() {
         let told = "skipped early: x\n== boards\nskipped boards: no C\nskipped size: no QEMU\n";
         assert_eq!(skipped_beside(told), ["boards: no C", "size: no QEMU"]);
