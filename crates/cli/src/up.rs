@@ -25,6 +25,7 @@ mod environment;
 mod frames;
 mod greeting;
 mod join;
+mod losses;
 mod mesh;
 mod radio;
 mod services;

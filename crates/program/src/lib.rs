@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 #![warn(clippy::match_bool)]
 
+mod journal;
 pub mod log;
 pub mod notify;
 pub mod output;

@@ -107,7 +107,7 @@ impl Rights {
             |what: &str, error: std::io::Error| (FAILED, format!("cannot {what}: {error}"));
         give_up(self.account.as_ref(), keeps).map_err(|error| failed("drop privileges", error))?;
         let mut lines = Vec::new();
-        // A program that keeps `Keep::Kill` has root's rights in any case.
+        // No warning with `Keep::Kill`: the user has also started another program as root.
         if self.stays_root && !keeps.contains(&Keep::Kill) {
             lines.push("warning: the program keeps running as root, which can write all system files; to run it as another user: --user NAME; to confirm root: --user root".to_owned());
         }

@@ -19,7 +19,7 @@ pub(super) fn advertiser(
     };
     if way != join::Way::Tun {
         let line = "--advertise needs a TUN interface in the same network namespace as the \
-            advertised link; run the program as root";
+            interface on which the route is advertised; run the program as root";
         return Err(failed(line));
     }
     let mut seed = [0; 8];

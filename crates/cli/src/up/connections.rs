@@ -29,7 +29,8 @@ struct Watched {
     to: SocketAddrV6,
     since: Instant,
     is_open: bool,
-    /// Whether `from` and `to` have sent FIN; `bytes`: payload bytes that each has sent so far.
+    /// Whether `from` and `to` have sent FIN; `bytes`: payload bytes that each has sent so far,
+    /// retransmissions included.
     ended: [bool; 2],
     bytes: [u64; 2],
 }

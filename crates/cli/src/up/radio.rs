@@ -23,6 +23,7 @@ use tracing::{error, info, warn};
 use super::args::UpArgs;
 use super::config::Reload;
 use super::environment::Environment;
+use super::losses::{Losses, log_forward};
 use super::services::{exposed, listen, reserve_forwards, withheld};
 use super::{failed, greeting, join, load, mesh, tell_hosts, unusable};
 use crate::failure::Failure;
@@ -159,13 +160,17 @@ where
 {
     use std::os::fd::AsFd;
     supervisor.ready();
+    let mut losses = Losses::default();
     loop {
         supervisor.lives();
         if let Err(error) = gateway.turn(mesh) {
             let gone = gateway.tun().filter(|tun| !tun.is_intact());
             return Err(gone.map_or_else(|| failed(error), |tun| failed(tun.gone())));
         }
-        while gateway.poll_forward().is_some() {}
+        while let Some(event) = gateway.poll_forward() {
+            log_forward(&event);
+        }
+        losses.report(gateway.clock().now(), mesh, &gateway);
         while let Some(notice) = mesh.notice() {
             match notice {
                 RadioNotice::Trouble(text) => warn!("{}", explained(text)),
@@ -181,6 +186,7 @@ where
                     read_again(reload, &mut gateway);
                 }
                 (Notice::End(_), _) => {
+                    losses.log(mesh, &gateway);
                     output::print(&farewell(mesh)).map_err(failed)?;
                     return Ok(0);
                 }

@@ -1,6 +1,7 @@
 //! The settings of a border router: `redpoll up --config`, `--check-config` and SIGHUP.
 
 use std::fs::File;
+use std::os::linux::fs::MetadataExt as _;
 use std::os::unix::net::UnixDatagram;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -37,10 +38,17 @@ impl Drop for Border {
 
 impl Border {
     fn start(text: &str, more: &[&str]) -> Border {
-        Border::start_in(text, more, &[])
+        Border::start_in(text, more, &[], false)
     }
 
-    fn start_in(text: &str, more: &[&str], environment: &[(&str, &str)]) -> Border {
+    /// Starts a border router. If `is_journal`, its environment states that systemd's journal reads
+    /// its standard error.
+    fn start_in(
+        text: &str,
+        more: &[&str],
+        environment: &[(&str, &str)],
+        is_journal: bool,
+    ) -> Border {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let folder = Folder::new(&format!("border-{}", COUNT.fetch_add(1, Ordering::Relaxed)));
         let config = folder.write("border.toml", text);
@@ -52,6 +60,13 @@ impl Border {
             .stdout(file("out"))
             .stderr(file("log"));
         command.envs(environment.iter().copied());
+        if is_journal {
+            let log = std::fs::metadata(folder.file("log")).unwrap();
+            command.env(
+                "JOURNAL_STREAM",
+                format!("{}:{}", log.st_dev(), log.st_ino()),
+            );
+        }
         let child = command.spawn().unwrap();
         let border = Border { child, folder };
         border.hears("out", "The radio is ");
@@ -119,10 +134,9 @@ fn a_service_manager_hears_of_start_and_life_and_the_journal_gets_levels() {
     let environment = [
         ("NOTIFY_SOCKET", address.as_str()),
         ("WATCHDOG_USEC", "3000000"),
-        ("JOURNAL_STREAM", "8:1"),
     ];
     let text = settings("channel = 20\nlog_level = \"warn\"\n");
-    let border = Border::start_in(&text, &[], &environment);
+    let border = Border::start_in(&text, &[], &environment, true);
     let hear = || {
         let mut text = [0; 64];
         let len = socket.recv(&mut text).unwrap();

@@ -1,6 +1,9 @@
 //! The program as a service: configuration file, reload, and log.
 
 use std::fs::File;
+use std::os::linux::fs::MetadataExt as _;
+use std::os::unix::net::UnixDatagram;
+use std::process::Command;
 use std::time::Duration;
 
 use nix::sys::signal::Signal;
@@ -172,16 +175,57 @@ pub fn logs() {
     let (code, _) = service.daemon.end(Signal::SIGTERM);
     assert_eq!(code, Some(0));
 
-    // The journal gets the level of each line as a number.
+    the_journal_gets_entries_with_fields();
+}
+
+/// Starts a program whose standard error is read by a journal, according to its environment. The
+/// test is the journal: the program sees the test's socket at the place of the journal's socket.
+fn the_journal_gets_entries_with_fields() {
     let folder = Folder::new("taim-journal");
-    let log = File::create(folder.file("log")).unwrap();
-    let mut command = Daemon::plain(&["--queue", "45", "--interface", "rpw45"]);
-    command.env("JOURNAL_STREAM", "1:2").stderr(log);
-    let daemon = Daemon::of(command.spawn().unwrap(), String::new());
-    let read = || std::fs::read_to_string(folder.file("log")).unwrap();
-    until("no lines for the journal", || {
-        let text = read();
-        text.contains("<6>reading queue 45") && text.contains("<4>the interface does not exist")
-    });
-    drop(daemon);
+    let journal = UnixDatagram::bind(folder.file("socket")).unwrap();
+    let wait = Some(Duration::from_secs(60));
+    journal.set_read_timeout(wait).unwrap();
+    for has_socket in [true, false] {
+        let log = File::create(folder.file("log")).unwrap();
+        let place = log.metadata().unwrap();
+        let program = Daemon::plain(&["--queue", "45", "--interface", "rpw45"]);
+        let hidden = if has_socket { "socket" } else { "none" };
+        let script = "mount --bind \"$0\" /mnt && mount -t tmpfs none /run && \
+                      mkdir -p /run/systemd/journal && \
+                      { [ ! -e \"/mnt/$1\" ] || { : >/run/systemd/journal/socket && \
+                      mount --bind \"/mnt/$1\" /run/systemd/journal/socket; }; } && \
+                      shift && exec \"$@\"";
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "sh", "-c", script, &folder.file("."), hidden]);
+        command.arg(program.get_program()).args(program.get_args());
+        let stream = format!("{}:{}", place.st_dev(), place.st_ino());
+        command.env("JOURNAL_STREAM", stream).stderr(log);
+        let daemon = Daemon::of(command.spawn().unwrap(), String::new());
+        if has_socket {
+            let hear = || {
+                let mut entry = [0; 2_000];
+                let len = journal.recv(&mut entry).expect("an entry of the journal");
+                String::from_utf8_lossy(&entry[..len]).into_owned()
+            };
+            let started = hear();
+            assert!(started.contains("PRIORITY=6\n"), "{started}");
+            assert!(started.contains("\nMESSAGE=reading queue 45"), "{started}");
+            let mut warned = hear();
+            // A warning about the program's user may precede the one about the interface.
+            while !warned.contains("the interface does not exist") {
+                warned = hear();
+            }
+            assert!(warned.starts_with("PRIORITY=4\n"), "{warned}");
+            assert!(warned.contains("SYSLOG_IDENTIFIER=redpoll"), "{warned}");
+            assert!(warned.ends_with("\nREDPOLL_INTERFACE=rpw45\n"), "{warned}");
+        } else {
+            // Without a socket the journal reads lines, whose first characters are the severity.
+            until("no lines for the journal", || {
+                let text = std::fs::read_to_string(folder.file("log")).unwrap();
+                text.contains("<6>reading queue 45")
+                    && text.contains("<4>the interface does not exist")
+            });
+        }
+        drop(daemon);
+    }
 }

@@ -67,6 +67,10 @@ impl<P: Profile> RadioMesh<P> {
         &self.node
     }
 
+    pub fn gate(&self) -> &Gate {
+        &self.gate
+    }
+
     pub fn notice(&mut self) -> Option<Notice> {
         self.notices.pop_front()
     }
