@@ -61,7 +61,7 @@ fn every_key_of_a_report_is_documented_and_every_number_has_a_unit() {
 }
 
 #[test]
-fn the_report_contains_the_settings_without_the_key() {
+fn the_report_contains_the_settings_without_the_keys() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_redpoll"));
     command.args([
         "run",
@@ -78,6 +78,8 @@ fn the_report_contains_the_settings_without_the_key() {
         "mac.max_frame_retries=4",
         "security.level=mic-64",
         "security.key=000102030405060708090a0b0c0d0e0f",
+        "nodes.node-1.key=000102030405060708090a0b0c0d0e0f",
+        " nodes.node-2.key = 000102030405060708090a0b0c0d0e0f",
     ] {
         command.args(["--set", set]);
     }

@@ -33,8 +33,8 @@ pub struct Report {
     /// Seed of the run. The same scenario and seed give the same run on every machine.
     pub seed: u64,
     /// Keys set in addition to the scenario's file (`--set`, `--duration`), each with its value as
-    /// given. Never contains the seed or a secret key (`security.key`, `thread.network_key`). Left
-    /// out if empty.
+    /// given. Never contains the seed or a secret key (`security.key`, `nodes.NAME.key`,
+    /// `thread.network_key`). Left out if empty.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub set: BTreeMap<String, String>,
     /// Medium of the run: its model and its parameters.

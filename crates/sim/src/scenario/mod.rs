@@ -43,9 +43,6 @@ use crate::name::is_name;
 /// Largest scenario file in bytes, so that a file given by mistake does not fill the memory.
 const MAX_BYTES: u64 = 16 << 20;
 
-/// Overrides that reports omit: a report has a field for the seed, and a key is secret.
-const UNTOLD: [&str; 3] = ["seed", "security.key", "thread.network_key"];
-
 impl Scenario {
     /// Loads the scenario at `path` with `overrides` of keys by dotted path. If the file does not
     /// exist, loads the built-in scenario of that name.
@@ -110,7 +107,7 @@ impl Scenario {
         let mut scenario = build::build(&values, stem.unwrap_or("scenario"))?;
         let shown = overrides
             .iter()
-            .filter(|(key, _)| !UNTOLD.contains(&key.as_str()));
+            .filter(|(key, value)| !is_omitted(key.trim(), value.trim()));
         scenario.set = shown.cloned().collect();
         Ok(scenario)
     }
@@ -138,6 +135,12 @@ impl Scenario {
 }
 
 /// Returns the text of `file`, if its size is allowed.
+/// Returns whether reports omit an override: a report has a field for the seed, and a key of
+/// security is secret.
+fn is_omitted(key: &str, value: &str) -> bool {
+    key == "seed" || keys::is_secret(key) && value != "none"
+}
+
 fn read(file: &Path) -> io::Result<String> {
     let mut text = String::new();
     let len = File::open(file)?
