@@ -1,7 +1,7 @@
 //! The images `leaf-*`: [`redpoll_leaf`] on a board's serial line, whose other end is the radio.
 //!
-//! The node is in the stack frame of [`run`], which never returns, so it is not moved. The stack
-//! that is filled with a pattern is below it.
+//! The node is in the stack frame of [`run`], which never returns, so the node is not moved. The
+//! stack that is filled with a pattern is below this frame.
 
 use core::task::{Context, Waker};
 
@@ -46,7 +46,8 @@ pub fn run<B: Board>() -> ! {
     serve::<B>(radio, &mut node, &mut services)
 }
 
-/// Creates the radio and the storage in statics. The stack frame is free afterwards.
+/// Creates the radio and the storage in statics. The stack frame of this function is free
+/// afterwards.
 #[inline(never)]
 fn places<B: Board>() -> (&'static mut LineRadio<SerialLine>, &'static mut Storage) {
     let radio = RADIO.put(|| {
@@ -58,7 +59,7 @@ fn places<B: Board>() -> (&'static mut LineRadio<SerialLine>, &'static mut Stora
     (radio, STORAGE.put(|| Storage::NEW))
 }
 
-/// Waits until the node begins.
+/// Waits for the message that starts the node, and returns the parameters in it.
 #[inline(never)]
 fn await_begin(radio: &mut LineRadio<SerialLine>) -> Begin {
     loop {

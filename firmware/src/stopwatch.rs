@@ -68,7 +68,7 @@ pub const CALIBRATION: u32 = 100_000;
 pub fn calibrate() -> u64 {
     let mut watch = Stopwatch::default();
     watch.lap(|| {
-        // SAFETY: counts a register down; two instructions a turn.
+        // SAFETY: the loop only counts a register down, in two instructions a turn.
         unsafe {
             asm!(
                 "2:",

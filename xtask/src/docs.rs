@@ -31,7 +31,7 @@ pub struct Options {
     action: Action,
     /// Blocks of these names, and the program to run.
     selection: Selection,
-    /// Whether to measure only the first cell of each block.
+    /// Whether `--check` measures only the cells that each block declares for the short check.
     short: bool,
 }
 

@@ -154,15 +154,15 @@ const FIGURES: &[Figure] = &[
     goodput("goodput, 3 hops, AT86RF233, d = 40 ms", "line-3", &[], 31.0),
     goodput("goodput, 4 hops, AT86RF233, d = 40 ms", "line-4", &[], 26.0),
     // Over one and two hops the bounds are those for equal ranges, because each receiver hears
-    // every node that disturbs it. Over three and four hops, some receivers do not hear such a
-    // node. The bounds of three and four hops were set a little below the first run's values,
-    // except for the 20 kb/s over four hops.
+    // every node that disturbs it. Over three and four hops, some receivers cannot hear a node that
+    // disturbs them. The bounds of three and four hops were set a little below the first run's
+    // values, except for the 20 kb/s over four hops.
     goodput("goodput, 1 hop, interference 100 m", "line-1", FAR, 95.0),
     goodput("goodput, 2 hops, interference 100 m", "line-2", FAR, 46.0),
     goodput("goodput, 3 hops, interference 100 m", "line-3", FAR, 28.0),
     goodput("goodput, 4 hops, interference 100 m", "line-4", FAR, 20.0),
-    // With an ideal radio, the bound over one hop is 0.93 of `IDEAL_BOUND`; over two, three and
-    // more hops it is 0.88 of a half, a third and so on.
+    // With an ideal radio and equal ranges, the bound over one hop is 0.93 of `IDEAL_BOUND`. Over
+    // two hops it is 0.88 of the half of `IDEAL_BOUND`, and over three hops 0.88 of the third.
     goodput(
         "goodput, 1 hop, ideal radio, d = 40 ms",
         "line-1",
@@ -244,8 +244,12 @@ const FIGURES: &[Figure] = &[
         unit: "",
         ..goodput("", "four-flows", &[], 0.98)
     },
-    loss("segments lost, 3 hops with capture, d = 0", D0, 12.0),
-    loss("segments lost, 3 hops with capture, d = 40 ms", &[], 1.0),
+    loss("segments lost, 3 hops with radio capture, d = 0", D0, 12.0),
+    loss(
+        "segments lost, 3 hops with radio capture, d = 40 ms",
+        &[],
+        1.0,
+    ),
     speed("simulation speed, line of 1 hop", "line-1", 3_000.0),
     speed(
         "simulation speed, office with one bulk flow",

@@ -52,7 +52,8 @@ impl Splice {
         self.conn
     }
 
-    /// Returns whether the node had not yet answered at the last [`to_host`](Self::to_host).
+    /// Returns whether the target in the mesh had not yet answered at the last
+    /// [`to_host`](Self::to_host).
     pub fn is_opening(&self) -> bool {
         self.opening
     }

@@ -92,7 +92,8 @@ impl Waiter for RpWaiter {
             // SAFETY: the hook fulfils the conditions that `redpoll.h` states, see `find`.
             let woken = unsafe { wait(self.context, until) };
             if woken < 0 {
-                // The calls return EAGAIN after a timeout; an EAGAIN of the hook becomes ETIMEDOUT.
+                // A blocking call returns EAGAIN only after its timeout. An EAGAIN of the hook
+                // therefore becomes ETIMEDOUT.
                 let error = Errno::from(woken.saturating_neg());
                 return Err(if error == Errno::EAGAIN {
                     Errno::ETIMEDOUT

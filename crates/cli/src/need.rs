@@ -40,9 +40,9 @@ fn mib(bytes: u64) -> String {
     format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20))
 }
 
-/// Returns how many bytes of memory this process can still allocate: the least of the machine's
-/// memory and swap space, the limits of its control groups, and the limit of its address space.
-/// `None` if none of them is known.
+/// Returns how many bytes of memory this process can still allocate at most: the least of the
+/// machine's available memory plus free swap space, the limits of the process's control groups, and
+/// the unused part of its address space limit. `None` if none of them is known.
 fn available() -> Option<u64> {
     let read = |path: &str| read_to_string(path).unwrap_or_default();
     let machine = of_machine(&read("/proc/meminfo"));

@@ -117,8 +117,8 @@ struct Cost {
 pub fn run(json: Option<&Path>) -> ExitCode {
     let mut table = format!(
         "A sleepy leaf sends a reading of {READING} bytes every 10 minutes. Frames and bytes on \
-         the air are summed\nover all hops and include acknowledgements; mC is the charge of the \
-         leaf's radio and processor,\nwithout cryptography; wakes is the number of times that the \
+         the air are summed\nover all hops and include acknowledgements of TCP and of the link; mC is \
+         the charge of the leaf's\nradio and processor, without cryptography; wakes is the number of times that the \
          leaf wakes up to send a reading; ms is\nthe time until the reading is acknowledged. Each \
          number is the mean of {READINGS} readings\nafter the first; the mean of wakes also \
          includes the first reading.\n"

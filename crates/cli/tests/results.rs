@@ -472,7 +472,7 @@ fn sweeps_and_several_seeds_are_plotted_and_reported_with_intervals() {
     let seeds = folder.file("seeds");
     let page = stdout(&redpoll(&["report", &seeds, "--out", "-"]));
     assert!(
-        page.contains("1 point, at most 2 seeds per point"),
+        page.contains("1 point; the point with the most seeds has 2 seeds"),
         "{page}"
     );
     let one = folder.file("seeds/1");

@@ -127,8 +127,8 @@ impl Cocoa {
         self.updated = now;
     }
 
-    /// Returns the timeout after a backoff (the draft, §4.2.1 and appendix B.3): times 3 below 1 s,
-    /// times 1.5 above 3 s, otherwise times 2.
+    /// Returns the timeout after a backoff (the draft, §4.2.1 and appendix B.3): `current` times 3
+    /// if `current` is below 1 s, times 1.5 if it is above 3 s, otherwise times 2; at most 32 s.
     pub(crate) fn backed_off_by_draft(current: Duration) -> Duration {
         let longer = if current < SECOND {
             current.times(3)

@@ -2,14 +2,12 @@
 //!
 //! A packetdrill script can run against the engine in two ways. Both use the same sockets over the
 //! host side of a [`Node`](redpoll_stack::Node):
-//!
 //! - as a shared library: `packetdrill --so_filename=.../libredpoll_packetdrill.so` loads this
 //!   crate's `cdylib` and calls `packetdrill_interface_init`;
 //! - with [`script::run`], a small interpreter of the same syntax, which needs no tool and runs the
 //!   project's own scripts in `scripts/`.
 //!
 //! The parts, from the lowest layer:
-//!
 //! - [`Host`]: a node, a virtual clock and the packets that the node sent;
 //! - [`Sockets`]: the POSIX-like calls of `redpoll-socket` over the host, which never block;
 //! - `ffi`: packetdrill's C interface, with the only unsafe code; its calls block in `shim`;
@@ -26,6 +24,7 @@
 //!
 //! # Unsupported
 //!
+//! This crate does not support:
 //! - Packets of more than 1500 bytes, whatever the value of `mtu`.
 //! - IPv4 in the engine: IPv4 packets are translated to IPv6 (RFC 7915 §4, §5). Fragments, IP
 //!   options and ICMP messages other than errors are dropped.

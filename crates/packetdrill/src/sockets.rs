@@ -149,7 +149,8 @@ impl Sockets {
     }
 
     /// Receives bytes; 0 is the end of the stream. `flags` may contain `MSG_PEEK`. `MSG_DONTWAIT`
-    /// and `MSG_TRUNC` are accepted without effect, because the caller discards the bytes.
+    /// has no effect, because no call waits. `MSG_TRUNC` has no effect here: with this flag, the
+    /// caller must discard the bytes.
     pub fn recv(&mut self, fd: i32, out: &mut [u8], flags: i32) -> Answer<usize> {
         let fd = self.fd(fd)?;
         let flags = flags & !libc::MSG_TRUNC;

@@ -140,8 +140,8 @@ impl Figure {
 /// Returns the figures as text: a block per metric, a line per subject, a column per queue.
 pub fn table(plan: &Plan, figures: &[Figure]) -> String {
     let mut text = format!(
-        "fairness: a flow of each stack shares a link with a flow of Redpoll for {} s; 75 kb/s, \
-         50 ms one way, segments of 462 B, buffers larger than any window; {} seeds\n",
+        "fairness: two flows share a link for {} s, one of Redpoll and one of the row's stack; \
+         75 kb/s, 50 ms one way, segments of 462 B, buffers larger than any window; {} seeds\n",
         plan.time.as_millis() / 1_000,
         plan.seeds
     );

@@ -20,7 +20,7 @@ pub const SEEDS: u64 = 5;
 /// - `completion_s`: time from the first byte given to TCP to the last byte read.
 /// - `bytes_sent_per_byte`: payload bytes sent for each byte delivered.
 /// - `needless_retransmissions`: needless retransmissions as a share of the sender's segments with
-///   payload. A retransmission is needless if all its bytes had arrived.
+///   payload. A retransmission is needless if earlier segments deliver all its bytes.
 /// - `timeouts`: retransmissions caused by the retransmission timer.
 /// - `acks_per_segment`: segments without payload from the receiver, for each segment with payload
 ///   that reached the receiver.

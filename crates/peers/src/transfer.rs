@@ -30,7 +30,8 @@ pub struct Measured {
     pub received: usize,
     pub meter: Meter,
     pub timeouts: u32,
-    /// The longest time from passing the answer to a block to TCP until its arrival.
+    /// The longest time from the moment at which the receiver passes an answer to TCP until the
+    /// sender reads the answer.
     pub longest_answer: Duration,
 }
 

@@ -120,7 +120,10 @@ impl<A: Debug> Outcome<A> {
                 self.states
             );
         };
-        println!("{name}: found after {} actions: {why}", path.len());
+        println!(
+            "{name}: the planted defect causes a failure after {} actions: {why}",
+            path.len()
+        );
     }
 }
 

@@ -1,8 +1,9 @@
 //! Compares sequence numbers (RFC 9293 §3.4) with integers that do not wrap.
 //!
 //! A comparison depends only on the distance of two numbers, except for defects at the wrap-around.
-//! So the model tests many distances from start values next to each boundary of high bits. The
-//! short form has all distances within 2^16 of these boundaries, and the long form all 2^32.
+//! So the model starts at numbers where the low 16, 31 or 32 bits wrap, and tests many distances
+//! from each of them. The short form has all distances within 2^16 of 0, ±2^16 and ±2^31. The long
+//! form has all 2^32 distances.
 
 use crate::ahead::Ahead;
 use crate::is_deep;

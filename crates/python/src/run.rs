@@ -83,7 +83,7 @@ pub fn run(
 }
 
 /// Runs the scenario. `placed` has the applications with the indexes of their nodes. Returns the
-/// report as JSON, and the series with one row per interval `every`.
+/// report as JSON, and the series with rows at the interval `every`.
 fn simulate(
     scenario: &Scenario,
     seed: u64,

@@ -33,8 +33,8 @@ pub fn damaged(py: Python<'_>, problem: &dyn std::error::Error) -> PyErr {
 }
 
 /// Parses the scenario `text` and applies `changes`. `given` lists the names of the caller's
-/// congestion controllers, which the scenario may use. Removes apps that need a host outside the
-/// mesh, as in `redpoll run`.
+/// congestion controllers, which the scenario may use. Removes the apps that do not run under
+/// `redpoll run`.
 pub fn load(
     name: &str,
     text: &str,

@@ -12,7 +12,7 @@ use crate::{Finding, Limits, Outcome};
 
 /// Time after which an unfinished operation of the radio is regarded as hanging.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// Time after which no frame is on the air, and every event has been reported.
+/// Time after which no frame is on the air. The last report may take [`Limits::report`] longer.
 const QUIET: Duration = Duration::from_millis(12);
 
 pub(crate) struct Heard {
@@ -158,8 +158,8 @@ impl<'a> Bench<'a> {
     }
 
     /// Makes the tester send a frame, and waits until all events have been reported. Returns the
-    /// frames that the radio delivered, and the frames that it sent, each with its delay after the
-    /// end of the tester's frame.
+    /// frames that the radio delivered, and the frames that it sent. Each sent frame has its delay
+    /// after the end of the tester's frame.
     pub(crate) fn say(&mut self, frame: &[u8]) -> Result<Said, String> {
         self.tester.send_after(us(1_000), frame);
         self.quiet()?;

@@ -46,7 +46,7 @@ pub(crate) fn in_order(bench: &mut Bench<'_>) -> Finding {
         .map(|_| frames::to_short(bench.dsn(), IDENTITY.short, false, 4))
         .collect();
     for (number, frame) in (1..).zip(&sent) {
-        // A frame takes 480 µs on the air, and a pause of 1,120 µs follows.
+        // A frame takes 672 µs on the air, and a pause of 928 µs follows.
         bench.tester().send_after(us(number * 1_600), frame);
     }
     bench.quiet()?;

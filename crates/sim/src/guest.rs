@@ -44,8 +44,8 @@ pub enum GuestOrder {
     /// Sends a frame, given without its check sequence.
     Transmit {
         frame: Vec<u8>,
-        /// Number of busy assessments after which the transmission fails; `None` sends without
-        /// assessment.
+        /// Maximum number of backoffs after busy assessments; one more busy assessment fails the
+        /// transmission. `None` sends without assessment.
         backoffs: Option<u8>,
     },
     /// Sets whether the receiver is on between operations.

@@ -183,7 +183,8 @@ impl Objective for StandardObjective {
         etx <= MAX_LINK_METRIC
     }
 
-    /// RFC 6719 §3.2.2 (3): MRHOF needs an improvement by `threshold`. RFC 6552 §4.2.1 (8), (10).
+    /// RFC 6719 §3.2.2 (3): MRHOF needs an improvement by `threshold`. RFC 6552 §4.2.1 (8), (10):
+    /// objective function zero prefers a lower rank, and at equal ranks the present parent.
     fn prefers(self, other: Offer, present: Offer, threshold: u16) -> bool {
         let better = present.cost.saturating_sub(other.cost);
         match self {

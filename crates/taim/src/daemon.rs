@@ -67,7 +67,7 @@ pub(super) struct Daemon {
     /// Maximum number of packets that the kernel holds in its queue.
     limit: u32,
     times: Times,
-    /// Delays of the packets that leave in this turn.
+    /// Delay, after the time at which it was due, of each packet that leaves in this turn.
     turn: Vec<Duration>,
 }
 

@@ -74,7 +74,8 @@ impl redpoll_base::Memory for Heap {
     type Forwards = bool;
 }
 
-/// Returns an engine with room for `flows` and `packets`, which are identified by numbers.
+/// Returns an engine with room for `flows` flows and `packets` packets. A number identifies each
+/// packet.
 pub fn engine(params: Params, secret: [u32; 2], flows: u32, packets: u32) -> Taim<Heap, u32> {
     let (flows, packets) = (flows as usize, packets as usize);
     let memory = Memory {

@@ -21,7 +21,8 @@ pub(crate) enum Order {
     Rest(RadioWork),
 }
 
-/// The state that both halves share. It has no lock, so both run on one executor.
+/// The state that the node's half and the driver's half share. It has no lock, so both halves run
+/// on one executor.
 pub struct Exchange {
     /// A transmission that waits for the driver: whether it begins with a channel assessment.
     transmit: Cell<Option<bool>>,

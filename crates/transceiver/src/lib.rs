@@ -1,8 +1,8 @@
 #![doc = include_str!("../README.md")]
 //!
 //! - `driver.rs`: the traits of a driver and of a clock;
-//! - `exchange.rs`: the state that the halves share;
-//! - `radio.rs`, `operator.rs`: the halves;
+//! - `radio.rs`, `operator.rs`: the node's half and the driver's half;
+//! - `exchange.rs`: the state that both halves share;
 //! - [`nrf52840`]: facts about that chip.
 #![no_std]
 #![forbid(unsafe_code)]

@@ -19,8 +19,8 @@ pub struct TransceiverRadio<'e, T> {
 }
 
 impl<'e, T: Ticker> TransceiverRadio<'e, T> {
-    /// Makes one half of the driver. The other half is an [`Operator`](crate::Operator) with the
-    /// same exchange.
+    /// Makes the node's half. The driver's half is an [`Operator`](crate::Operator) with the same
+    /// exchange.
     pub fn new(exchange: &'e Exchange, ticker: T) -> Self {
         TransceiverRadio {
             exchange,

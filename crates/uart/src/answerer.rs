@@ -53,7 +53,7 @@ impl Answerer {
         hdlc::send(&[head(kind::HELLO)], put);
     }
 
-    /// Sends text, truncated to one message.
+    /// Sends text in one message, truncated to 63 bytes.
     pub fn text(text: &[u8], put: impl FnMut(u8)) {
         let mut message = [0; TEXT_MAX];
         let text = text.get(..TEXT_MAX.saturating_sub(1)).unwrap_or(text);

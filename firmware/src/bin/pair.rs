@@ -136,8 +136,8 @@ impl Replay {
         });
     }
 
-    /// Copies a payload at `at` in both stores: into the sender's store, to the wire, into the
-    /// receiver's store, and out of it.
+    /// Copies a payload into the sender's store, to the wire, into the receiver's store, and out of
+    /// it. One array stands for both stores; `at` is the payload's offset in the array.
     fn copies(&mut self, at: usize) {
         let stored = black_box(at)..at + PAYLOAD;
         let sent = black_box(HEADER)..HEADER + PAYLOAD;

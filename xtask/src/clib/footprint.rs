@@ -38,8 +38,8 @@ const NODES: [(&str, &str, Library); 5] = [
         "TCP client and server over your IPv6",
         OVER_IP,
     ),
-    ("TCP_ALONE", "TCP client alone", TCP),
-    ("SERVER_TCP_ALONE", "TCP client and server alone", TCP),
+    ("TCP_ALONE", "TCP alone, client", TCP),
+    ("SERVER_TCP_ALONE", "TCP alone, client and server", TCP),
 ];
 
 /// Bytes of an image.

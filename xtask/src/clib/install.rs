@@ -1,8 +1,8 @@
 //! Installing the library for C below a prefix.
 //!
-//! All files are first written next to their places and then renamed, so an error leaves the
-//! previous installation as it was. The packages of pkg-config and CMake find the prefix from their
-//! own place, so the folder can be moved.
+//! All files are first written next to their places and then renamed. If one cannot be written, the
+//! previous installation stays as it was. The packages of pkg-config and CMake find the prefix from
+//! their own place, so the folder can be moved.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Component, Path, PathBuf};
@@ -235,7 +235,8 @@ fn files(
     ])
 }
 
-/// Writes all files, or none.
+/// Writes all files next to their places, and then renames them. If one cannot be written, none is
+/// renamed.
 fn place(root: &Path, files: &[File]) -> Outcome {
     let mut written = Vec::new();
     let outcome = files.iter().try_for_each(|file| {

@@ -72,9 +72,9 @@ pub fn all(program: &Path, extent: Extent) -> Result<Vec<Capture>, Failure> {
     Ok(generated.chain(runs).collect())
 }
 
-/// Returns the runs: each built-in scenario in both modes of RPL. The long form also runs the
-/// scenarios without RPL with their fixed routes, and `line-3` with the fragments of RFC 8931. The
-/// short form runs each scenario in one mode, in turn.
+/// Returns the runs. The long form has each built-in scenario in both modes of RPL, the scenarios
+/// without RPL also with their fixed routes, and `line-3` with the fragments of RFC 8931. The short
+/// form has each scenario in one mode of RPL, and the two modes alternate.
 fn runs(program: &Path, extent: Extent) -> Result<Vec<Run>, Failure> {
     const FRAGMENTS: &str = "lowpan.fragment_recovery=true";
     let mut runs = Vec::new();
@@ -128,8 +128,8 @@ fn scenarios(program: &Path) -> Result<Vec<String>, Failure> {
     Ok(names)
 }
 
-/// Returns the virtual time of a run. It includes the first transfers of the scenario, and bounds
-/// the number of frames.
+/// Returns the virtual time of a run, which bounds the number of frames. In the long form the time
+/// includes the first transfers of the scenario.
 fn duration(scenario: &str, extent: Extent) -> &'static str {
     let (short, long) = match scenario {
         // A run of 1,000 nodes has many frames.

@@ -32,7 +32,7 @@ fn figures(tally: &Tally, tshark: &str) -> String {
         [tally.frames, tally.generated, tally.values, tally.justified].map(grouped);
     let mut text = format!(
         "The long form compares {frames} frames with tshark {tshark}: {generated} generated frames \
-         and those of the table. It finds\n{values} equal values and {justified} differences, each \
+         and the frames that the next table counts. It finds\n{values} equal values and {justified} differences, each \
          of which matches a row of the last table.\n\n"
     );
     text += "| scenario | virtual time | frames with fixed routes | storing | non-storing |\n";
@@ -107,7 +107,7 @@ mod tests {
         let old = "before\n<!-- dissect-check: figures -->\nold\n<!-- end -->\nafter\n";
         let new = replaced(old, &figures(&tally, "4.0")).unwrap();
         let expected = "before\n<!-- dissect-check: figures -->\n
-The long form compares 1,000,240 frames with tshark 4.0: 40 generated frames and those of the table. \
+The long form compares 1,000,240 frames with tshark 4.0: 40 generated frames and the frames that the next table counts. \
 It finds\n999 equal values and 12,345 differences, each of which matches a row of the last table.\n
 | scenario | virtual time | frames with fixed routes | storing | non-storing |
 | --- | ---: | ---: | ---: | ---: |

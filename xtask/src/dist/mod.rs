@@ -173,8 +173,9 @@ struct Release<'w> {
 }
 
 impl Release<'_> {
-    /// Returns a command for this release: at the root, with the project's own tools before those of the system, with
-    /// the time of the commit, and without the paths of this computer in the programs.
+    /// Returns a command for this release: at the root, with the project's own tools before those
+    /// of the system, with the time of the commit, and without the paths of this computer in the
+    /// programs.
     fn command(&self, program: impl Into<OsString>) -> Command {
         let root = &self.workspace.root;
         let tools = ["target/tools/dist/bin", "target/tools/bin"].map(|it| root.join(it));
@@ -317,7 +318,7 @@ fn version(workspace: &Workspace) -> Result<String, Failure> {
     Ok(version.unwrap_or_default().to_owned())
 }
 
-/// Returns the time of the commit.
+/// Returns the time of the commit, or `SOURCE_DATE_EPOCH` if this variable is set.
 fn epoch(workspace: &Workspace) -> Result<String, Failure> {
     if let Ok(given) = std::env::var("SOURCE_DATE_EPOCH") {
         return Ok(given);

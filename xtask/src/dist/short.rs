@@ -85,7 +85,7 @@ fn stage(release: &Release<'_>) -> Outcome {
     Ok(())
 }
 
-/// Checks the files of the package, and its scripts.
+/// Checks that the package contains the wanted files, and that all its files belong to root.
 fn contents(listing: &str) -> Outcome {
     let mut missing: Vec<String> = WANTED
         .iter()
@@ -147,8 +147,8 @@ fn maintained(workspace: &Workspace, package: &Path) -> Outcome {
     Ok(())
 }
 
-/// Unpacks the package, and uses its parts together: the unit starts the program, the program reads the configuration,
-/// and the shell accepts the scripts that dpkg runs.
+/// Unpacks the package, and checks that the program accepts the configuration, that dpkg treats it
+/// as a configuration file, and that dpkg's scripts handle the unit and are valid for the shell.
 fn unpacked(folder: &Path, package: &Path) -> Outcome {
     let root = folder.join("root");
     if root.exists() {

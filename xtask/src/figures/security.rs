@@ -40,7 +40,7 @@ impl Segment<'_> {
 }
 
 /// Five frames; those of `PROTECTED` have ten bytes of security each. A fragment's payload is a
-/// multiple of eight, so middle fragments then carry 96 bytes instead of 104.
+/// multiple of eight, so middle fragments carry 96 bytes with security and 104 without.
 const PLAIN: Segment<'static> = Segment {
     payload: 487,
     frames: &[123, 120, 120, 120, 119],
@@ -155,7 +155,7 @@ pub(super) const FIGURES: &[Figure] = &[
     ),
     // Virtual time is exact, so the ratio is 1 only if security adds ten bytes to each frame.
     secured(
-        "goodput with security / goodput without it and with ten more bytes in each frame",
+        "goodput with security / goodput without security but with ten more bytes in each frame",
         "line-3",
         SECURED,
         TEN_BYTES,

@@ -30,7 +30,7 @@ struct Site {
 }
 
 /// The heads of the table: the columns have the bytes that the attribute saves.
-const HEADS: &str = "| function | file | leaf, bytes | node, bytes | comment |\n\
+const HEADS: &str = "| function | file | flash saved in the leaf, bytes | flash saved in the node with RPL, bytes | comment |\n\
                      | --- | --- | ---: | ---: | --- |\n";
 
 pub fn run(workspace: &Workspace, toolchain: &Toolchain, text: &str) -> Outcome {

@@ -54,8 +54,8 @@ fn judge(compared: Outcome, unjudged: Option<&str>) -> Outcome {
 
 impl Measured {
     /// Checks that no image is larger or slower than promised, and that no image may panic. With
-    /// `unjudged`, the note on another release of Rust, counts of instructions are only compared in
-    /// the output: each release compiles to other code.
+    /// `unjudged`, the note on another release of Rust, a wrong count of instructions is printed
+    /// and is not a failure: each release compiles to other code.
     pub(super) fn check(self, workspace: &Workspace, unjudged: Option<&str>) -> Outcome {
         let judge = |compared: Outcome| judge(compared, unjudged);
         snapshot::compare(workspace, &self.snapshot())?;
@@ -164,8 +164,8 @@ impl Measured {
         self.rivals.iter().map(one).collect()
     }
 
-    /// Returns the compared values. Instructions per segment are not compared, because the next
-    /// compiler version changes them.
+    /// Returns the values to compare with the snapshot. It has no instructions per segment, because
+    /// the next compiler version changes them.
     pub(super) fn snapshot(&self) -> String {
         let mut text = String::from(snapshot::HEAD);
         let compared = self.types.iter().filter(|(name, _)| snapshot::holds(name));

@@ -21,7 +21,7 @@ const SERVING: &str = "redpoll_firmware::leaf::serve";
 const MARGIN: u64 = 192;
 /// The promised limit of a leaf's static memory, with one connection of 2 × 1,848 bytes.
 const STATIC_MOST: u64 = 12 << 10;
-/// The promised limit of the stack in bytes below the function [`SERVING`].
+/// The promised limit of the stack in bytes from the function [`SERVING`] on.
 const SERVING_MOST: u64 = 2 << 10;
 /// A function allocates its frame within this number of halfwords of code.
 const PROLOGUE: usize = 16;
@@ -72,7 +72,7 @@ impl Stack {
 
     pub fn print(&self) {
         let title = format!(
-            "longest chain of calls of a leaf that serves HTTP: {} bytes of stack",
+            "chain of calls with the largest stack, in a leaf that serves HTTP: {} bytes",
             self.serving_bytes()
         );
         let mut rows = vec![vec![title, "stack frame, bytes".to_owned()]];
@@ -80,7 +80,7 @@ impl Stack {
             rows.push(vec![name.clone(), frame.to_string()]);
         }
         rows.push(vec![
-            "stack of the longest of all chains of calls".to_owned(),
+            "largest stack of any chain of calls".to_owned(),
             self.whole_bytes().to_string(),
         ]);
         rows.push(vec![
@@ -109,8 +109,8 @@ impl Stack {
         if needs > self.room {
             return Err(Failure::new(format!(
                 "size: a leaf can use {} bytes of stack and must leave {MARGIN} of the {} \
-                 available bytes free; functions on the longest chain of calls, with their stack \
-                 in bytes: {}",
+                 available bytes free; functions on the chain of calls with the largest stack, with their \
+                 stack in bytes: {}",
                 self.whole_bytes(),
                 self.room,
                 self.whole

@@ -164,7 +164,7 @@ pub fn compare(workspace: &Workspace, steps: &[Step]) -> Outcome {
     )
 }
 
-/// Returns the steps that the table lacks, or has with other counts.
+/// Returns the steps that only the table or only `steps` has, and those that have other counts.
 fn difference(table: &str, steps: &[Step]) -> Vec<String> {
     let expected = entries(table);
     let mut found = Vec::new();

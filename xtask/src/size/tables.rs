@@ -143,7 +143,11 @@ impl Measured {
             (
                 "a half-open connection, bytes",
                 sized(types::HALF_OPEN),
-                ["48", "", "the other TCPs have no such type"],
+                [
+                    "48",
+                    "",
+                    "TCPlp, lwIP and smoltcp have no type for a half-open connection",
+                ],
             ),
             (
                 "instructions per data segment, sum of both ends and of ACKs",

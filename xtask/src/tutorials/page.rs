@@ -180,7 +180,8 @@ impl Reader {
         Ok(())
     }
 
-    /// Ends the last commands in the first terminal by Ctrl-C, if they still run.
+    /// Adds a step that ends the last commands in the first terminal by Ctrl-C. Fails if no
+    /// commands precede it in that terminal since the previous Ctrl-C.
     fn interrupt(&mut self, line: usize) -> Result<(), String> {
         let is_over = |step: &Step| matches!(step, Step::Interrupt { .. });
         let last = self.steps.iter().rposition(is_over).map_or(0, |at| at + 1);

@@ -13,7 +13,7 @@ pub struct Counters {
     pub repeated_early: u32,
     /// Segments dropped because their data were already acknowledged.
     pub dropped: u32,
-    /// Acknowledgments that the cache sent.
+    /// Acknowledgments that the cache sent in answer to dropped segments.
     pub regenerated: u32,
     /// Segments not copied for lack of room.
     pub without_room: u32,

@@ -44,9 +44,9 @@ pub(super) struct Side {
     pub(super) acked: Option<SeqNum>,
     /// Sequence number that this end expects next, by its acknowledgments; `None` before the first.
     expects: Option<SeqNum>,
-    /// Last announced window, unscaled.
+    /// Window that this end announced last, unscaled.
     pub(super) window: u16,
-    /// Last announced window in bytes; 65,535 while the window scale is unknown.
+    /// Window that this end announced last, in bytes; 65,535 while the window scale is unknown.
     reach: u32,
     scaling: Scaling,
     timestamps: Option<Timestamps>,

@@ -16,8 +16,8 @@
 //!
 //! TSS retransmits after the same time as DTC, and forwards the packets of a direction one at a
 //! time: the following packets wait here until the next hop is heard forwarding the previous one,
-//! or until the previous one is acknowledged. The cache repeats an acknowledgment if its receiver
-//! then sends nothing.
+//! or until the previous one is acknowledged. The cache repeats a forwarded acknowledgment once if
+//! the receiver of this acknowledgment sends nothing for a timeout.
 //!
 //! The papers leave these points open, in addition to [`Params`]:
 //!

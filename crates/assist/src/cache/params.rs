@@ -7,8 +7,8 @@ use redpoll_base::Duration;
 pub enum Choice {
     /// The next data in sequence, if there is room: the copy is the oldest unacknowledged segment.
     Oldest,
-    /// The next data in sequence always replace an older copy, and other data replace one with this
-    /// probability in percent.
+    /// The next data in sequence replace an older copy that [`Params::locks`] permits to replace;
+    /// other data do so only with this probability in percent.
     Newest {
         /// 0 to 100.
         others_percent: u8,

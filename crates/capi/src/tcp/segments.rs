@@ -15,7 +15,7 @@ use crate::error::{Code, bytes, bytes_mut, code, reference, value};
 
 /// Least length of the memory for a segment: the headers, and some payload.
 const SEGMENT_MIN: usize = 128;
-/// Resets that answer segments without a connection, in each second.
+/// Maximum number of resets in each second that answer segments without a connection.
 const RESETS: u8 = 10;
 
 /// `struct rp_tcp_ip`; `redpoll_tcp.h` describes each member.

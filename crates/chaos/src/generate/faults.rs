@@ -100,7 +100,7 @@ impl Draft {
         self.set(&format!("{name}.node"), node);
     }
 
-    /// Interrupts the link between two nodes several times.
+    /// Drops the frames from one random node to another several times.
     fn flaps(&mut self, draw: &mut Draw, name: &str) {
         let (a, b) = (self.any_node(draw), self.any_node(draw));
         for flap in 0..draw.between(2, 5) {

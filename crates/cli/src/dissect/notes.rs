@@ -35,7 +35,7 @@ impl Notes {
         }
     }
 
-    /// Returns whether a record is decoded; counts it if it is not.
+    /// Counts a record as decoded or, by its technology, as foreign. Returns whether it is decoded.
     pub fn is_ours(&mut self, record: &Record) -> bool {
         let Some(name) = record.foreign_link() else {
             self.ours += 1;

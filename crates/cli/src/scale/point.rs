@@ -15,7 +15,7 @@ use super::scene::scene;
 const SIMULATED_S: u64 = 60;
 /// Least total processor time of a point's runs; further runs with other seeds fill this time.
 const LEAST: RealDuration = RealDuration::from_millis(300);
-/// Processor time after which no new run of a point begins, set-up included.
+/// Processor time after which no new run of a point begins. It includes every set-up but the first.
 const MOST: RealDuration = RealDuration::from_secs(3);
 const RUNS: u64 = 100;
 
@@ -199,8 +199,8 @@ impl Point {
 }
 
 /// Returns by how many bytes peak memory exceeds `all`, the memory at the start. Pages of the
-/// program's file are not counted if they were loaded later; `of_file` is the number of bytes of
-/// such pages at the start.
+/// program's file that were loaded after the start are not counted; `of_file` is the number of
+/// bytes of the file's pages that were loaded at the start.
 fn growth([all, of_file]: [u64; 2]) -> u64 {
     let file = memory("RssFile:").saturating_sub(of_file);
     memory("VmHWM:").saturating_sub(all).saturating_sub(file)

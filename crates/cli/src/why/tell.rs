@@ -181,8 +181,9 @@ fn below(flow: &Flow) -> String {
     let most = match causes::below(flow) {
         None => "The capture shows none of the six causes.".to_owned(),
         Some(finding) => format!(
-            "Most costly cause below the threshold ({least:.0} %, {} occurrences): {}, {} of the {} \
-             with data in flight ({:.1} %), {}.",
+            "A cause is named if it costs at least {least:.0} % of the time with data in flight and \
+             occurs at least {} times. The most costly of the other causes: {}, {} of the {} with \
+             data in flight ({:.1} %), {}.",
             causes::TIMES_MIN,
             finding.cause.title(),
             seconds(finding.tally.cost_us),
@@ -219,15 +220,15 @@ fn carried(half: &Half, flow: &Flow) -> String {
         count => format!(" and {count} with only SYN or FIN"),
     };
     format!(
-        "{} B in {} ({:.1} kb/s) over {}, {}{controls} (retransmissions among them: {}), at most \
-         {} in flight{rtt}",
+        "{} B in {} ({:.1} kb/s) over {}, {}{controls} (retransmissions among them: {}), largest \
+         number of segments in flight: {}{rtt}",
         half.bytes,
         seconds(us),
         half.bytes as f64 * 8e3 / us as f64,
         counted(half.hops().into(), "hop"),
         counted(half.segments, "data segment"),
         half.again,
-        counted(half.most as u64, "segment"),
+        half.most,
     )
 }
 

@@ -272,12 +272,13 @@ fn a_cause_below_the_threshold_is_shown_and_not_simulated() {
         text,
         "[fd00::212:4b00:14b5:d901]:49312 <> [fd00::212:4b00:14b5:da7f]:8883\n  \
          to [fd00::212:4b00:14b5:da7f]:8883: 1600 B in 1.2 s (10.9 kb/s) over 1 hop, 6 data \
-         segments and 1 with only SYN or FIN (retransmissions among them: 2), at most 2 segments \
-         in flight, median round-trip time on the air 561 ms\n  \
+         segments and 1 with only SYN or FIN (retransmissions among them: 2), largest number of \
+         segments in flight: 2, median round-trip time on the air 561 ms\n  \
          No known cause was found.\n     \
-         Most costly cause below the threshold (5 %, 3 occurrences): lost fragments, 1.1 s of the\n     \
-         1.2 s with data in flight (93.4 %), 2 occurrences. Next, check what `why` does not look\n     \
-         for: too many senders on one channel, full queues, a timeout shorter than the round trip.\n\
+         A cause is named if it costs at least 5 % of the time with data in flight and occurs at\n     \
+         least 3 times. The most costly of the other causes: lost fragments, 1.1 s of the 1.2 s with\n     \
+         data in flight (93.4 %), 2 occurrences. Next, check what `why` does not look for: too many\n     \
+         senders on one channel, full queues, a timeout shorter than the round trip.\n\
          Nothing to simulate: no cause was found.\n"
     );
 }

@@ -31,7 +31,7 @@ impl Look {
     /// Returns the style of a variant of the series with index `series` in a chart. If the colours
     /// run out, they repeat with other dashes.
     pub fn nth(series: usize, variant: usize) -> Look {
-        // Never use grey, the last colour, which is reserved for the background.
+        // Never use grey, the last colour: studies use it for reference series.
         let hues = HUES.len() - 1;
         Look {
             hue: HUES[series % hues],

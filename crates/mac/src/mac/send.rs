@@ -159,8 +159,8 @@ impl<A: Access> Mac<A> {
             }
         });
         self.progress = Progress::Idle;
-        // After a failure, the wait for the acknowledgment was already longer than the interframe
-        // space.
+        // After a failure no space is due: the wait for the acknowledgment was already longer than
+        // the interframe space, or nothing was sent.
         if status == TxStatus::Delivered {
             self.spacing.on_exchange_end(now, self.frame.len());
         }

@@ -17,7 +17,7 @@ use super::{Change, Graph, Trial};
 
 const PREFIX: Addr = Addr([0xfd, 1, 2, 3, 4, 5, 6, 7, 0, 0, 0, 0, 0, 0, 0, 0]);
 const PORT: u16 = 9;
-/// Virtual time between two checks of the mesh.
+/// Virtual time from the end of a check of the mesh to the start of the next check.
 const CHECK: Duration = Duration::from_secs(1);
 
 const CONFIGURATION: Configuration = Configuration {

@@ -57,7 +57,7 @@ pub enum Defect {
 pub struct World {
     board: Scoreboard,
     bytes: Vec<Byte>,
-    /// Whether the table was full at some time. After that, only the two promises hold.
+    /// Whether the table was full at some time. After that, it may forget newly reported arrivals.
     was_full: bool,
     /// Whether each byte was recorded as arrived.
     recorded: Vec<bool>,

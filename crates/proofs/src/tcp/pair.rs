@@ -44,7 +44,7 @@ pub struct Link {
     pub shifts: bool,
     /// Defect: expired timers have no effect on this end.
     pub deaf: Option<usize>,
-    /// Defect: the link loses every segment with FIN in the final check.
+    /// Defect: in the final check, the link loses every segment that has FIN.
     pub eats_fin: bool,
 }
 

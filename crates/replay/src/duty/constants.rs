@@ -31,7 +31,7 @@ pub(crate) struct Timing {
     pub(super) cycle_ticks: u64,
     /// ContikiMAC: pause between two assessments of a wake-up.
     pub(super) pause: Duration,
-    /// Interval of channel assessments while the channel is busy.
+    /// ContikiMAC: interval of channel assessments while the receiver stays on.
     pub(super) look: Duration,
     /// Longest time for which a receiver waits for a frame after it detected energy.
     pub(super) listen: Duration,

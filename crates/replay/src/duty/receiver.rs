@@ -24,8 +24,8 @@ pub(super) enum Receiver {
 }
 
 impl Receiver {
-    /// Returns the receiver of a configuration. Its first cycle begins at `first`, or at the next
-    /// tick of the clock.
+    /// Returns the receiver of a configuration. Its first cycle begins at `first` or, with CX-MAC
+    /// and LPP, at the tick of the clock after `first`.
     pub(super) fn new(config: &DutyConfig, first: Instant, clock: Clock) -> Self {
         match config.method {
             _ if !config.sleeps() => Receiver::Awake,

@@ -226,8 +226,8 @@ mod tests {
         assert!(near(cwnd, 130), "{cwnd}: 0.4 (8.4 - 4.2)³ above");
     }
 
-    /// With four segments and a round trip of 100 ms, the curve would need 1.4 s for Reno's growth
-    /// in four round trips. So W_est counts: 9/17 of a segment per round trip.
+    /// After a loss at 8 segments, the curve needs 1.8 s to return to 8 segments. In the first
+    /// round trips of 100 ms, W_est is larger: it grows by 9/17 of a segment per round trip.
     #[test]
     fn small_windows_grow_as_renos_would() {
         let mut cubic = Cubic::default();

@@ -62,7 +62,7 @@ pub fn page_of_several(
     let seeds = side.cases.iter().map(|(_, reports)| reports.len()).max();
     let _ = writeln!(
         page,
-        "<p>{}, at most {} per point. Intervals are 95 % bootstrap confidence intervals of the \
+        "<p>{}; the point with the most seeds has {}. Intervals are 95 % bootstrap confidence intervals of the \
          mean over the seeds.</p>",
         counted(points.len(), "point"),
         counted(seeds.unwrap_or_default(), "seed"),

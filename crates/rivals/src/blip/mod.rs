@@ -1,7 +1,7 @@
 //! BLIP's TCP as of TinyOS 2.1.2.
 //!
-//! One clock with ticks of half a second, which runs from the start of the node, drives all
-//! transmissions and retransmissions. After a write, BLIP sends all unacknowledged data, old and
+//! One clock with ticks of half a second, which runs from the start of the node, drives the timers
+//! and the transmission of written data. After a write, BLIP sends all unacknowledged data, old and
 //! new. It has no estimate of the round trip, no backoff, no memory for data out of order, and no
 //! delay of acknowledgments. The announced window never changes. This rival has the defects of the
 //! original; each defect that [`Corrections`] names can be corrected separately.

@@ -56,7 +56,7 @@ impl Receiver {
         }
     }
 
-    /// Returns the window to announce: the whole free space, and never less than before.
+    /// Returns the window to announce: the whole free space, without moving the window's end back.
     pub(super) fn window<B: Bytes>(&mut self, body: &Body<B>) -> u16 {
         let room = body.rx.room().min(usize::from(u16::MAX)) as u32;
         let edge = self.nxt + room;

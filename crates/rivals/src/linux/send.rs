@@ -12,7 +12,8 @@ use crate::{Body, Out};
 const DEFAULT_MSS: u16 = 536;
 /// The minimum segment size: 68 bytes minus the TCP header of 20 bytes.
 const LEAST_MSS: u16 = 48;
-/// Largest number of doublings of the interval between probes of a closed window.
+/// Largest number of doublings of the interval between probes of a closed window, while the peer
+/// answers them.
 const LONGEST_PROBE: u8 = 8;
 /// Maximum number of segments in flight whose ends are recorded. If more are in flight, the last
 /// ones count as one segment.

@@ -24,7 +24,7 @@ pub enum Outcome {
     SenderOff,
     /// A fault dropped the frame.
     Fault,
-    /// An acknowledgment arrived when no node waited for it.
+    /// An acknowledgment arrived at its addressee, which did not wait for it.
     Unexpected,
     /// An interferer destroyed the frame at the receiver.
     Interference,

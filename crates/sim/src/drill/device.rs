@@ -57,7 +57,9 @@ fn slow_readers_leave_an_honest_flow_its_share_beside_the_web_server_for_devices
         };
         let share = sum(&with, |it| it.bytes) / sum(&without, |it| it.bytes);
         let new = sum(&with, |it| it.visits.done) / sum(&without, |it| it.visits.done);
-        println!("{name}: open connection {share:.3}, new visits {new:.3}");
+        println!(
+            "{name}: with / without the attack: bytes of the open connection {share:.3}, new visits {new:.3}"
+        );
         assert!(share >= KEEPS && new >= KEEPS, "{name}: {share}, {new}");
     }
 }

@@ -177,8 +177,8 @@ impl Claim {
         self.data(&[&[s1, s0, t1, t0, IPV6_DISPATCH], packet].concat())
     }
 
-    /// Returns a recoverable first fragment (RFC 8931 §5.1) of a compressed datagram of `size`
-    /// bytes.
+    /// Returns the recoverable first fragment (RFC 8931 §5.1) of a datagram of `size` bytes, whose
+    /// IPv6 header is uncompressed.
     pub(super) fn recoverable_first(self, packet: &[u8], size: u16, tag: u8) -> Vec<u8> {
         let header = Fragment {
             ecn: false,

@@ -242,7 +242,7 @@ fn drill(size: Size, seeds: u64, attacks: &[&Attack], security: &str) -> Vec<Str
                     let cut_off = pairs.filter(|(with, without)| **with == 0 && **without > 0);
                     let row = format!(
                         "{:<20} {:<26} seed {seed}: attacker sends {:>5.1} frames/s, {:>5.1} % of \
-                         the readings arrive, {} nodes lose all readings; {}",
+                         the readings that arrive without the attack, none from {} nodes; {}",
                         attack.name,
                         place.name(),
                         beside.sent_per_s,

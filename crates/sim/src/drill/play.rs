@@ -37,7 +37,7 @@ pub(super) struct RunResult {
     pub(super) visits: Visits,
     /// Packets and frames that left the attacker.
     pub(super) sent: u64,
-    /// Air time of the attacker's frames, in seconds.
+    /// Air time of the attack's packets and frames and of their acknowledgements, in seconds.
     pub(super) air_s: f64,
     /// Bytes that the attacker sent to the mesh, and bytes that it received from the mesh.
     pub(super) traffic: (u64, u64),

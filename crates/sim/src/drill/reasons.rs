@@ -12,7 +12,7 @@ pub(super) fn reason(attack: &str, target: Target) -> Option<&'static str> {
              packet of the attack occupies the channel twice: for itself and for the reply",
         ),
         "syn-flood" if is_leaf => Some(
-            "RFC 9293 §3.10.7.2 requires an answer as long as the SYN, so each SYN of the \
+            "RFC 9293 §3.10.7.2 requires an answer to each SYN, so each SYN of the \
              attack occupies the channel twice: for itself and for the answer",
         ),
         _ => None,

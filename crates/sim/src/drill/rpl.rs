@@ -129,8 +129,8 @@ impl Forger<'_> {
         self.say(self.claim.dst, &Message::Dao(dao))
     }
 
-    /// Returns a DAO that makes the attacker the next hop to `target`, with infinite lifetime and a
-    /// path sequence that counts as newer than all values from 0 to 127.
+    /// Returns a DAO that makes the forged source the next hop to `target`, with infinite lifetime
+    /// and a path sequence that counts as newer than all values from 0 to 127.
     pub(super) fn forged_dao(&self, target: Addr) -> Vec<u8> {
         let options = Self::options(&[
             RplOption::Target(TargetOption {
@@ -155,7 +155,7 @@ impl Forger<'_> {
         self.say(self.claim.dst, &Message::Dao(dao))
     }
 
-    /// Returns a DAO to the root of a non-storing DODAG with the source `src`.
+    /// Returns a DAO from the address `src` to the root of a non-storing DODAG.
     fn say_to_root(&self, src: Addr, targets: &[Addr], transit: Transit) -> Vec<u8> {
         let mut list = Vec::new();
         for prefix in targets {
@@ -206,7 +206,8 @@ impl Forger<'_> {
     }
 
     /// Returns a DAO to the root, in turn: a No-Path from the leaf's address; a nonexistent node
-    /// below the router or below another one; the leaf, from a nonexistent source address.
+    /// below the router; a nonexistent node below another nonexistent node; the leaf, from a
+    /// nonexistent source address.
     pub(super) fn root_dao(&self, rng: &mut Rng) -> Vec<u8> {
         let (leaf, router) = (self.global("leaf"), self.global("router"));
         let (nobody, other) = (self.nowhere(rng), self.nowhere(rng));

@@ -218,7 +218,7 @@ impl Scene {
     }
 
     /// Returns the honest node that opens new connections to the attacked node: the host, or the
-    /// router next to the border router.
+    /// router next to the border router if the border router is attacked.
     pub(super) fn visitor(&self) -> usize {
         let name = match self.target {
             Target::Border => "router",

@@ -237,8 +237,13 @@ fn each_attack_leaves_a_share_to(clients: Clients, seeds: u64) {
             .map(|(seed, (alone, _))| run(clients, seed, Some((attack, alone))).1)
             .sum();
         let share = beside as f64 / sum as f64;
+        let unit = if clients == Clients::New {
+            "visits"
+        } else {
+            "bytes"
+        };
         println!(
-            "{:<20} served {beside}, without the attack {sum}: {:.1} %",
+            "{:<20} {unit} served: {beside} with the attack, {sum} without it: {:.1} %",
             attack.name,
             share * 100.0
         );
@@ -263,9 +268,9 @@ fn a_leaf_with_one_connection_keeps_an_open_one_beside_each_attack() {
     each_attack_leaves_a_share_to(Clients::Open, 3);
 }
 
-/// Runs each attack that opens connections at twice its rate, and checks that the leaf still serves
-/// new clients. Also prints their number at higher rates, at which slow clients occupy the leaf's
-/// only connection most of the time.
+/// Runs, at twice its rate, each attack that opens connections, and checks that the leaf still
+/// serves new clients. Also prints the number of served clients at higher rates, at which slow
+/// clients occupy the leaf's only connection most of the time.
 #[test]
 fn a_leaf_with_one_connection_serves_new_clients_beside_two_slow_ones_a_second() {
     let begun: u64 = (1..=3).map(|seed| run(Clients::New, seed, None).1).sum();
@@ -283,7 +288,7 @@ fn a_leaf_with_one_connection_serves_new_clients_beside_two_slow_ones_a_second()
             });
             let beside: u64 = runs.sum();
             println!(
-                "{name:<20} at {}/s: served {beside} requests, without the attack {begun}",
+                "{name:<20} at {}/s: visits served: {beside} with the attack, {begun} without it",
                 attack.per_s
             );
             let share = beside as f64 / begun as f64;

@@ -2,7 +2,8 @@
 //!
 //! Queues divide the rate equally only while they hold packets, so the shaper must be slower than
 //! the mesh, whose rate depends on its routes and load. Therefore the shaper becomes slower while
-//! more than a tenth of the active flows have no queued packet, and faster otherwise.
+//! several flows are active and more than a tenth of them have no queued packet, and faster
+//! otherwise.
 
 use std::collections::HashMap;
 

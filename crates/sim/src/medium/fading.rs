@@ -90,8 +90,8 @@ impl Gain {
     }
 }
 
-/// Draws the sum of a direct path of mean power K/(K + 1) and of many scattered paths of total mean
-/// power 1/(K + 1), with random phases.
+/// Draws the power of the sum of a direct path of power K/(K + 1) and of many scattered paths of
+/// total mean power 1/(K + 1), with random phases.
 fn rice(k: f64, rng: &mut Rng) -> f64 {
     let direct = libm::sqrt(k / (k + 1.0));
     let scatter = libm::sqrt(0.5 / (k + 1.0));

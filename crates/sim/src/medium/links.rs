@@ -1,4 +1,4 @@
-//! Links between nodes, computed once at the beginning of a run.
+//! Links between nodes, computed at the beginning of a run and when a viewer moves a node.
 
 use redpoll_base::Rng;
 
@@ -51,7 +51,7 @@ const NEGLIGIBLE_DB: f64 = 10.0;
 const SHADOWING_LIMIT: f64 = 4.0;
 
 impl Links {
-    /// Returns the links at the beginning of the run, from positions, a list or measurements.
+    /// Computes the links from positions, a list, or the measurements at the beginning of the run.
     pub fn new(site: &Site<'_>, seed: Seed) -> Links {
         let positions_m = site.positions_m;
         let pairs = match (site.links, site.config) {

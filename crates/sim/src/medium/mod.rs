@@ -1,10 +1,10 @@
 //! Propagation of radio waves: reception, signal strength and losses.
 //!
 //! There are three kinds of media: the unit disk of Cooja, log-distance path loss with SINR and
-//! capture, and given links, which are listed or measured. All links are computed once (`grid.rs`
-//! finds the nodes within reach), so the work per transmission grows with the sender's neighbours,
-//! not with the network. Fading and measurements change with time; a transmission keeps the values
-//! at its beginning. Waves travel without delay.
+//! capture, and given links, which are listed or measured. All links are computed in advance
+//! (`grid.rs` finds the nodes within reach), so the work per transmission grows with the sender's
+//! neighbours, not with the network. Fading and measurements change with time; a transmission keeps
+//! the values at its beginning. Waves travel without delay.
 
 mod change;
 mod config;

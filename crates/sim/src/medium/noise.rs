@@ -103,7 +103,8 @@ impl NodeNoise {
         self.changing.is_some()
     }
 
-    /// Returns the power in milliwatts: that of the trace, but at least the node's own noise floor.
+    /// Returns the power in milliwatts: that of the trace or of its model, but at least the node's
+    /// own noise floor.
     pub fn at(&mut self, now: Instant) -> f64 {
         let Some(changing) = &mut self.changing else {
             return self.floor_mw;

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use redpoll_base::{Duration, Instant};
 
 /// Number of datagrams that are remembered individually. Older ones that have not arrived count as
-/// lost, and their later arrival is ignored.
+/// lost, even if they arrive later.
 const REMEMBERED: usize = 1 << 16;
 
 /// Datagrams of a flow, numbered in the order of sending. A gap in the numbers stands for datagrams

@@ -35,8 +35,7 @@ pub enum State {
     Sleep,
     /// Receiver off, ready to work at once.
     Idle,
-    /// Receiver on, but no frame arrives; also while the processor moves a frame and during a clear
-    /// channel assessment.
+    /// Receiver on, but no frame arrives; also during a clear channel assessment.
     Listen,
     Receive,
     Turnaround,
@@ -132,7 +131,7 @@ pub enum Work {
         /// Whether the transmission that follows uses CCA; `None` if no transmission follows.
         then: Option<bool>,
     },
-    /// The radio is in its [`RestState`] until the processor is ready to move the frame to send.
+    /// The radio sleeps until the processor is ready to move the frame to send.
     Held {
         /// Whether the transmission that follows uses CCA; `None` if no transmission follows.
         then: Option<bool>,

@@ -1,7 +1,7 @@
 //! Applications on the nodes, which create the traffic of a scenario.
 //!
 //! An app is a small state machine on the sockets of its node. It gets the node's events and its
-//! own timer, and reports every byte that it sends or receives to the oracle.
+//! own timer, and reports to the oracle every byte that it sends or receives.
 
 mod bulk;
 mod client;

@@ -22,8 +22,8 @@ const BURST: Duration = Duration::from_micros(1_500);
 const EDGE_DB: f64 = 6.0;
 
 impl World {
-    /// Carries out a command other than an attack. Returns a sentence that describes the effect, or
-    /// the name of the node to attack.
+    /// Carries out a command and returns a sentence that describes the effect. An attack is not
+    /// carried out: for an attack, returns the name of the node to attack.
     pub(crate) fn obey(&mut self, command: &Command) -> Result<String, Refusal> {
         let said = match *command {
             Command::Kill { node } => self.kill(node)?,

@@ -10,7 +10,7 @@ use super::{Clock, Key, Net, Node, Profile, Side, Watch, endpoint, socket_addr};
 use crate::Errno;
 use crate::posix::bind_anywhere;
 
-/// A UDP socket. A socket from `connect` has a peer, and exchanges datagrams only with it.
+/// A UDP socket. A socket from `connect` has a peer, and receives datagrams only from it.
 pub struct UdpSocket<'n, P: Profile, C: Clock, T: AsMut<[Watch]>> {
     net: &'n Net<P, C, T>,
     id: UdpId,

@@ -13,7 +13,7 @@ pub mod events {
     pub const POLLOUT: i16 = 0x4;
     /// The connection failed.
     pub const POLLERR: i16 = 0x8;
-    /// Both directions have ended, or the TCP socket is not connected.
+    /// Both directions have ended, or the TCP socket neither listens nor has a connection.
     pub const POLLHUP: i16 = 0x10;
     /// The descriptor is not open.
     pub const POLLNVAL: i16 = 0x20;

@@ -107,7 +107,7 @@ impl<P: Profile> Sockets<'_, P> {
     /// cookie of the server, queues as much of `data` as fits, and returns that length; the SYN
     /// carries what fits (RFC 7413 §4.2.2). Otherwise the SYN requests a cookie (§4.2.1), and the
     /// caller sends the data when the connection is open. On a connecting or connected socket this
-    /// is [`send`](Self::send).
+    /// is [`send`](Self::send): of `data` with a cookie, of no bytes without one.
     ///
     /// The data may arrive twice, in two connections (RFC 7413 §6.1).
     ///

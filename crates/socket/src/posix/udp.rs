@@ -87,8 +87,8 @@ impl<P: Profile> Sockets<'_, P> {
         Ok(id.is_some_and(|id| self.node.udp_is_for_group(id)))
     }
 
-    /// Receives the next datagram, truncated to `out`; returns its length and sender. A connected
-    /// socket receives only from its peer.
+    /// Receives the next datagram, truncated to `out`; returns the number of bytes in `out` and the
+    /// sender. A connected socket receives only from its peer.
     ///
     /// # Errors
     /// `EAGAIN`, `EOPNOTSUPP` on another kind of socket or with flags other than [`MSG_DONTWAIT`],

@@ -58,8 +58,9 @@ impl Identity {
         Some(self.address).filter(|address| !address.is_unspecified())
     }
 
-    /// Returns the source of an answer to this packet: its destination, if that is an address of
-    /// the node (RFC 4443 §2.2).
+    /// Returns the source of an answer to this packet: the packet's destination, if that is an
+    /// address of the node, otherwise the node's address towards the packet's source (RFC 4443
+    /// §2.2).
     pub(crate) fn answers_from(&self, header: &Ipv6Header) -> Option<Addr> {
         if self.is_own(&header.dst) {
             return Some(header.dst);

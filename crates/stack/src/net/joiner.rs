@@ -111,7 +111,7 @@ impl PartialSlot {
 #[derive(Clone, Debug)]
 struct Partial {
     key: Key,
-    /// The slot of the packet; `None` after its fragments have overlapped.
+    /// The slot of the packet; `None` after the packet was dropped as [`Placement::Spoilt`].
     slot: Option<SlotId>,
     began: Instant,
     seen: Units,
@@ -130,7 +130,8 @@ pub(crate) enum Placement {
     /// The fragment's data are copied into this slot, at its offset behind [`DATA`].
     Copy(SlotId),
     Drop(DropReason),
-    /// The fragment and its packet, which is in this slot, are dropped: fragments overlap (§4.5).
+    /// The fragment and its packet, which is in this slot, are dropped: the fragment overlaps or
+    /// contradicts earlier fragments, or is too long (§4.5).
     Spoilt(SlotId),
 }
 

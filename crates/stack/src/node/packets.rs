@@ -125,8 +125,8 @@ impl<P: Profile> Node<P> {
     }
 
     /// Makes a segment that leaves through the interface `side`. Returns the segment, and its next
-    /// hop if it has one. Both interfaces share this function, because the compiler makes a copy of
-    /// [`Transports::pull`] for each closure.
+    /// hop if it has one. The radio and the host side share this function, because the compiler
+    /// makes a copy of [`Transports::pull`] for each closure.
     pub(super) fn pull(
         &mut self,
         now: Instant,

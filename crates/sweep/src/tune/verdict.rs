@@ -98,7 +98,7 @@ pub enum Bound {
 #[derive(Clone, Debug)]
 pub struct Verdicts {
     pub best: Judged,
-    /// The runner-up, if the search had more than one point.
+    /// The runner-up; `None` if all points have the same results as the best one.
     pub second: Option<Judged>,
     /// Difference between the optimised figures of the runner-up and of the best point.
     pub lead: Option<Difference>,

@@ -150,7 +150,7 @@ pub(super) fn uninstall(place: &Place, is_print: bool) -> Result<String, Failure
         let us = called();
         format!("there were no rules of `{us} install`; nothing was changed\n")
     } else {
-        "the rules were removed; packets pass the firewall as before\n".to_owned()
+        "the rules were removed; packets pass the firewall as before the installation\n".to_owned()
     };
     Ok(said)
 }

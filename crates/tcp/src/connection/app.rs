@@ -50,7 +50,7 @@ where
             return Err(data);
         }
         self.outbox.push(data)?;
-        // The next buffer that becomes free raises an event, even if this one was accepted.
+        // The next buffer that becomes free raises an event, although `data` was accepted.
         self.marks.set(Marks::STARVED);
         self.settle();
         Ok(())

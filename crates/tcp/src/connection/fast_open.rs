@@ -30,12 +30,12 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     ///
     /// The SYN carries `cookie` and the data given before the first
     /// [`poll_segment`](Self::poll_segment), as far as they fit. With [`FastOpenCookie::REQUEST`]
-    /// the SYN requests a cookie instead (§4.2.1). `mss` is the MSS that the server announced with
-    /// the cookie; `None` means the default for IPv6. If the SYN is not answered in time, the next
-    /// one has neither cookie nor data.
+    /// the SYN requests a cookie instead (RFC 7413 §4.2.1). `mss` is the MSS that the server
+    /// announced with the cookie; `None` means the default for IPv6. If the SYN is not answered in
+    /// time, the next SYN has neither cookie nor data.
     ///
-    /// The server may receive the data twice, in two connections (§6.1). Use this only if the
-    /// application tolerates it.
+    /// The server may receive the data twice, in two connections (RFC 7413 §6.1). Use Fast Open
+    /// only if the application tolerates duplicates.
     ///
     /// Returns `false`, without Fast Open, if the SYN was already sent or the receive buffer has
     /// less than 16 bytes.

@@ -338,8 +338,8 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     /// is full, one lost segment or ACK would leave only the retransmission timer. So fast recovery
     /// has a probe: new data, or old data as in RFC 6675 §4, rule 4 (ADR 66).
     ///
-    /// Before the first measurement the timer is not started. §7.2 requires a timer of 1 s, but
-    /// §7.3 forbids its probe, so it would only delay the retransmission timer.
+    /// Before the first RTT measurement the timer is not started. RFC 8985 §7.2 requires a timer of
+    /// 1 s, but §7.3 forbids its probe, so it would only delay the retransmission timer.
     pub(super) fn arm_probe(&mut self) {
         let may = self.has_tail_probes()
             && self.has_sack()
@@ -374,8 +374,8 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         if self.snd.flight() == 0 {
             self.timers.cancel(Timer::Retransmission);
         } else if self.board.front_has_arrived() {
-            // RFC 2018 §8: the peer may have dropped data that it reported by SACK, because it does
-            // not acknowledge them. Reordered ACKs look the same, and half a round trip
+            // RFC 2018 §8: a peer that does not acknowledge data which it reported by SACK may have
+            // dropped these data. Reordered ACKs look the same, and half a round trip
             // distinguishes the cases.
             let half = u32::from(self.rtt.srtt().unwrap_or(0)) / 2;
             let patience = half.wrapping_add(LEAST_DOUBT_MS);

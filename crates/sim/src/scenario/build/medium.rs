@@ -81,7 +81,7 @@ const POWERS: &[&str] = &[
     "medium.shadowing_sigma",
     "medium.sensitivity",
 ];
-/// Keys that only the SINR medium uses.
+/// Keys that describe the noise at receivers. They have no effect on listed links.
 const RECEIVERS: &[&str] = &["medium.noise_sigma", "medium.noise_trace"];
 
 /// Refuses keys that have no effect because links are given.

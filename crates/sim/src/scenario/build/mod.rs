@@ -353,7 +353,8 @@ fn check_slots(values: &Values<'_>, scenario: &Scenario) -> Result<(), ScenarioE
 }
 
 /// Gives every node memory for `tcp.connections` connections. The default is one for each flow that
-/// begins or ends at the node and two spare ones, but at least four.
+/// begins or ends at the node and two spare ones, but at least four. Flows of CoAP clients and of
+/// sensors over UDP do not count.
 fn set_connections(values: &Values<'_>, scenario: &mut Scenario) {
     const A_FEW: u16 = 4;
     const TO_SPARE: u16 = 2;

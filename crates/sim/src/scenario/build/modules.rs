@@ -73,7 +73,7 @@ pub(super) fn check_use(values: &Values<'_>, scenario: &Scenario) -> Result<(), 
             return Err(values.error(&path("kind"), problem));
         }
         if node.role == Role::Border && scenario.host.is_some() {
-            let problem = "got border, but a node of the kind module has no host side; allowed: border only if no app has on = \"host\"";
+            let problem = "got border, but a node of the kind module cannot exchange packets with a simulated host; allowed: border only if no app has on = \"host\"";
             return Err(values.error(&path("role"), problem));
         }
     }

@@ -86,7 +86,7 @@ fn policy(values: &Values<'_>) -> Result<Policy, ScenarioError> {
 pub(super) fn fair_queue(values: &Values<'_>) -> Result<Option<FairQueueParams>, ScenarioError> {
     let kind = values.text("border.fair_queue");
     if kind == "none" {
-        let problem = "has no meaning without fair queueing; allowed: with border.fair_queue set";
+        let problem = "has no meaning without fair queueing; allowed: with border.fair_queue = \"drr\" or \"fq-codel\"";
         return none_of(values, "fair_queue.", problem);
     }
     if values.flag("border.taim") {

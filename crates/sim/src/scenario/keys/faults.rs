@@ -27,7 +27,7 @@ pub(super) const KEYS: &[Key] = &[
     key("interferers.*.until", time(0.0, DAY_US), Default("24 h"), None,
         "Time of day until which the interferer may be active."),
     key("interferers.*.session", QuantityOr { measure: Measure::Time, min: 1_000.0, max: DAY_US, word: "always" }, Default("always"), None,
-        "Mean length of a period of activity; the lengths are exponentially distributed. With `always` the interferer is active without pause."),
+        "Mean length of a period of activity; the lengths are exponentially distributed. With `always` the interferer is active without pause from `from` to `until` each day."),
     key("interferers.*.session_share", SHARE, Default("25 %"), None,
         "Share of the time between `from` and `until` for which the interferer is active, if `session` is not `always`."),
 

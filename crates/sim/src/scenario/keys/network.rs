@@ -95,7 +95,7 @@ pub(super) const KEYS: &[Key] = &[
     key("multicast.imin", time(1_000.0, 10.0 * US_PER_S), Default("100 ms"), None,
         "DATA_MESSAGE_IMIN: length of Trickle's intervals. RFC 7731's default is ten times the latency of a link."),
     key("multicast.k", Count { min: 1, max: 255 }, Optional("1; no limit with `flooding`"), None,
-        "DATA_MESSAGE_K: a router that has heard a packet this number of times in an interval does not send it. 255: no limit."),
+        "DATA_MESSAGE_K: a router that has heard a packet this number of times in an interval does not send it in this interval. 255: no limit."),
     key("multicast.expirations", Count { min: 1, max: 32 }, Optional("3; 1 with `flooding`"), None,
         "DATA_MESSAGE_TIMER_EXPIRATIONS: number of Trickle's intervals in which a router may send a packet."),
     key("multicast.interval", time(1_000.0, 3_600.0 * US_PER_S), Default("2 s"), None,
@@ -105,7 +105,7 @@ pub(super) const KEYS: &[Key] = &[
     key("multicast.groups", Count { min: 1, max: 255 }, Default("6"), None,
         "Number of groups that a node can be a member of."),
     key("multicast.seeds", Count { min: 1, max: 255 }, Default("4"), None,
-        "Number of senders to groups that a router remembers, for 30 minutes each. Packets of \
+        "Number of senders to groups that a router remembers, each for 30 minutes after its last packet. Packets of \
          additional senders are dropped."),
     key("multicast.messages", Count { min: 1, max: 255 }, Default("4"), None,
         "Number of multicast packets that a router can hold at a time to forward them."),
@@ -155,7 +155,7 @@ pub(super) const KEYS: &[Key] = &[
         "TAiM at the border router, between mesh and host: TCP packets wait in a queue for each flow and leave one at a time, from the flow with the least throughput first ([taim.md](taim.md)). Designed for flows that send as fast as possible; other flows wait without benefit."),
 
     key("border.fair_queue", Choice(&["none", "drr", "fq-codel"]), Default("none"), None,
-        "Deficit round robin or FQ-CoDel (RFC 8290) behind a shaper instead of TAiM, for all packets between mesh and host."),
+        "Queues at the border router instead of TAiM, for all packets between mesh and host: `drr`, deficit round robin, or `fq-codel`, FQ-CoDel (RFC 8290). In both cases a shaper releases one packet from the queues every `fair_queue.spacing`."),
 
     key("border.spare_one_segment", Bool, Default("false"), None,
         "The border router compensates for the small windows of nodes that accept one segment at a time: it collects the host's data into full segments, and splits the nodes' segments into halves ([ADR 33](adr/0033-small-windows-at-the-border.md))."),

@@ -67,7 +67,7 @@ pub struct Scenario {
     pub security: Option<SecurityParams>,
     pub external: ExternalParams,
     pub border: BorderParams,
-    /// The nodes, in the order of their short addresses.
+    /// The nodes, in the order of the scenario.
     pub nodes: Vec<NodeSpec>,
     /// Simulated host behind the border router, if it has apps. Its index is `nodes.len()`.
     pub host: Option<NodeSpec>,

@@ -20,7 +20,7 @@ pub struct TcpParams {
     /// Payload of a full segment.
     pub mss: Mss,
     /// Bytes of the longest compressed IPv6 header: 13 if all traffic stays in the mesh, otherwise
-    /// 27. RPL packet information adds 8 bytes.
+    /// 27. RPL packet information adds 8 bytes, and extended addresses add 12 bytes.
     pub compressed_header_max: u16,
     pub send_buffer: u32,
     /// Bytes of a connection's receive buffer, which is its largest window.

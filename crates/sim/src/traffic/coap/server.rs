@@ -131,7 +131,8 @@ impl App for Server {
     fn start(&mut self, cx: &mut Context<'_>) {
         // The scenario ensures that no other app of the node uses the port.
         let _ = self.coap.open(cx, self.port);
-        // The scopes of RFC 7252 §12.8. Joining fails if the node has no multicast forwarding.
+        // The scopes of RFC 7252 §12.8, and the realm-local scope (RFC 7346). Joining fails if the
+        // node has no multicast forwarding.
         for scope in [2, 3, 5] {
             let _ = cx.node.join_group(&all_coap_nodes(scope));
         }

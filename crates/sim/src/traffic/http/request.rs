@@ -1,6 +1,6 @@
 //! Requests to the server (RFC 9112 §2, §3).
 
-/// Bytes of the longest request, including headers.
+/// Maximum number of bytes of a still incomplete request, including headers.
 pub(super) const MAX_REQUEST: usize = 2_048;
 
 #[derive(Clone, PartialEq, Eq, Debug)]

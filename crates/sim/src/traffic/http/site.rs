@@ -6,7 +6,8 @@ use crate::oracle::counting_lines;
 pub(super) struct Site<'a> {
     pub(super) name: &'a str,
     pub(super) file_bytes: u64,
-    /// Entity tag of the file. Without one, no `If-Range` matches, so the whole file is sent.
+    /// Entity tag of the file. Without one, the answer to a request with `If-Range` is the whole
+    /// file.
     pub(super) etag: Option<&'a str>,
 }
 

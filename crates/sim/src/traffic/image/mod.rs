@@ -41,7 +41,7 @@ trait ImageTransfer {
     /// Forgets the transfer's sockets after a restart of the node.
     fn forget(&mut self);
 
-    /// Returns the datagrams that were dropped for lack of room, by reason.
+    /// Returns the numbers of datagrams dropped for lack of room and of refused answers, by reason.
     fn losses(&self) -> Vec<(&'static str, u64)> {
         Vec::new()
     }

@@ -15,7 +15,7 @@ use crate::traffic::coap::Port;
 use crate::traffic::peers::{Pair, Peers};
 use crate::traffic::{App, Context};
 
-/// Pause after an unanswered block.
+/// Pause after an unanswered or refused block.
 const PAUSE: Duration = Duration::from_secs(3);
 
 /// Returns the flow of an announced leaf, and its progress in an image of `bytes` bytes.

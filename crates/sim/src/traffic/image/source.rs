@@ -8,8 +8,8 @@ use crate::scenario::{ImageProtocol, ImageSourceSpec};
 use crate::traffic::App;
 use crate::traffic::peers::Peers;
 
-/// Maximum number of leaves that are served at a time. An additional leaf replaces the first one,
-/// which announces itself again.
+/// Maximum number of leaves that are served at a time. An additional leaf replaces the leaf that
+/// has been served for longest, which later announces itself or requests again.
 pub(super) const LEAVES: usize = 64;
 
 pub(in crate::traffic) fn source(spec: &ImageSourceSpec, peers: Peers, rng: Rng) -> Box<dyn App> {

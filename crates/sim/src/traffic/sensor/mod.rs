@@ -2,7 +2,8 @@
 //! transports (Kumar et al. 2020, §8.2).
 //!
 //! Readings wait in a queue of the application until the transport accepts them. When the queue is
-//! full, new readings are lost, which is the only loss with a reliable transport.
+//! full, new readings are lost. With a reliable transport, other readings are lost only if a
+//! connection fails or a node restarts.
 
 mod coap;
 mod ideal;

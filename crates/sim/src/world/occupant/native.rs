@@ -101,7 +101,7 @@ impl Native {
     }
 
     /// Calls the applications whose timers have expired. Returns false if the scheduled call
-    /// is out of date, because a later one has replaced it.
+    /// is out of date, because another call has replaced it.
     pub(in crate::world) fn on_app_timer(&mut self, seat: &mut Seat<'_>) -> bool {
         if self.apps_wake_at > seat.env.now {
             return false;

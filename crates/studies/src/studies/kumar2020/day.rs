@@ -294,8 +294,9 @@ pub fn figure_11() -> Figure {
         .x_label("hour")
         .shade(WORK)
         .about(
-            "The runs of table 7, TCP and CoAP at the same time. In the paper CoAP's duty cycle is \
-             lower outside working hours, and TCP's is slightly lower within them.",
+            "The runs of table 7, TCP and CoAP at the same time. In the paper, outside \
+             working hours CoAP's duty cycle is lower than TCP's, and within them TCP's is \
+             slightly lower than CoAP's.",
         );
     let both = by_the_hour(&mut figure, ["TCP", "CoAP"], &hourly(tcplp(day_of_both())));
     let pauses = by_the_hour(

@@ -63,8 +63,8 @@ pub fn table_6() -> Figure {
         .x_label("hops")
         .about(
             "5-frame segments, window 1848 B, d = 40 ms; TCPlp's measurements are those of section \
-             7.2. Each earlier stack is represented by TCPlp's node with a window of one segment \
-             of the same number of frames, so that only the window differs, not hardware and link. \
+             7.2. Each earlier stack is represented by TCPlp's node with segments of that stack's \
+             size and one segment in flight. Hardware and link are those of TCPlp's node. \
              In addition, uIP, BLIP and a stack with one long segment in flight run on the same \
              node and link (docs/rivals.md). In the paper TCPlp has 5 to 40 times the goodput of \
              earlier stacks.",

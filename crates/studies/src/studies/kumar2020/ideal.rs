@@ -1,13 +1,13 @@
 //! The ideal protocol of the paper's §8.2.2, by the paper's formula. It has TCP's headers, learns
 //! of losses at no cost, and has its radio on only while it transmits or retransmits data.
 
-/// Total time of a full frame in milliseconds (§6.3).
+/// Total time of a full frame in milliseconds (the paper's §6.3).
 const FRAME_MS: f64 = 7.2;
 /// Bytes of readings per second.
 const RATE: f64 = 82.0;
 
-/// Returns the payload bytes of a segment of `frames` frames: 462 for five frames (§6.2), and 104
-/// more for each additional frame, or 104 fewer for each missing one.
+/// Returns the payload bytes of a segment of `frames` frames: 462 for five frames (the paper's
+/// §6.2), and 104 more for each additional frame, or 104 fewer for each missing one.
 fn payload(frames: u32) -> f64 {
     462.0 - 104.0 * (5.0 - f64::from(frames))
 }

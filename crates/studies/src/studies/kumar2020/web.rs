@@ -168,7 +168,8 @@ pub fn figure_8a() -> Figure {
         .x_label("bytes")
         .about(
             "A sleep interval of 100 ms, 3-frame segments, blocks of 256 bytes; medians and \
-             quartiles. In the paper HTTP has the larger fixed cost and the smaller slope.",
+             quartiles. In the paper HTTP has a larger fixed cost than CoAP, and its latency grows \
+             less with the size of the response.",
         );
     let [http, coap] = PROTOCOLS.map(|(name, speaks)| {
         let cases = || SIZES.map(|bytes| (bytes, restless(tcplp(web(speaks, bytes)))));
@@ -205,8 +206,8 @@ pub fn figure_8b() -> Figure {
         .x_label("protocol")
         .about(
             "Three hops, a sleep interval of 100 ms, 3-frame segments, CoAP in blocks of 256 \
-             bytes, which also take three frames. The paper reports that TCP is 40 % faster, and \
-             does not state the size of its blocks.",
+             bytes, which also take three frames. The paper reports that TCP is 40 % faster \
+             than CoAP, and does not state the size of CoAP's blocks.",
         );
     let rate = |run: &Run| Ok(50.0 * 1_024.0 * 8.0 / latency(run)?);
     let long = |case: Case| {

@@ -29,8 +29,8 @@ pub fn border() -> Figure {
             "The border router forwards each packet immediately (`without`), or when one of five \
              mechanisms permits it. These are TAiM, TAiM with `taim.policy = \"lead\"`, deficit \
              round robin (DRR) behind a shaper, FQ-CoDel behind the same shaper, and FQ-CoDel \
-             alone. The shaper releases one packet every D_init (TAiM's first delay between two \
-             packets). The scenes are a line of four hops and testbed-1. On the line, the nodes run \
+             alone. The shaper releases one packet every D_init (the initial value of TAiM's delay between \
+             two packets). The scenes are a line of four hops and testbed-1. On the line, the nodes run \
              Redpoll's TCP, or a TCP with one segment of 38 bytes in flight. There, Jain's index is \
              computed from the bytes that each node has delivered since the start. On testbed-1, \
              the nodes run Redpoll's TCP or BLIP's.",

@@ -59,7 +59,7 @@ fn downstream(figure: &mut Figure) {
         let case = spared(&case).set("spare.room", room);
         of_down(
             figure,
-            &format!("{SPARED}, at most {room} of data wait for each node"),
+            &format!("{SPARED}, room for {room} of data for each node"),
             &case,
         );
     }

@@ -119,7 +119,7 @@ fn what_loses(figure: &mut Figure, case: &Case) -> Shown {
     let wire = wire.set("faults.wire.share", "45 %").set("duration", "4 h");
     let wire = beside(
         figure,
-        "45 % of the packets lost between border router and host",
+        "loss of 45 % of all packets between border router and host",
         &wire,
         together,
     );
@@ -129,7 +129,7 @@ fn what_loses(figure: &mut Figure, case: &Case) -> Shown {
     let datagrams = worn(Testbed::One.udp(0.4));
     let datagrams = whole(
         figure,
-        "UDP at 0.4 packets per second and node, a quarter of the frames lost on the air",
+        "UDP at 0.4 packets per second and node, loss of a quarter of all frames on the air",
         ARRIVED,
         &datagrams,
         arrived,
@@ -156,7 +156,7 @@ fn what_loses(figure: &mut Figure, case: &Case) -> Shown {
 }
 
 const ONE_ATTEMPT: &str = "one attempt per frame";
-const A_QUARTER: &str = "a quarter of the frames lost on the air";
+const A_QUARTER: &str = "loss of a quarter of all frames on the air";
 
 /// Loses a quarter of all frames and acknowledgments on the air of `case`.
 fn worn(case: Case) -> Case {
@@ -244,8 +244,8 @@ pub fn figure_10() -> Figure {
     let mut figure = Figure::new("10", "Throughput on testbed-1 with TAiM")
         .x_label("node")
         .about(
-            "As figure 4, with TAiM at the border router. D_init, TAiM's first delay between two \
-             packets, is calibrated on the study row 10/together.",
+            "As figure 4, with TAiM at the border router. D_init, the initial value of TAiM's delay between \
+             two packets, is calibrated on the study row 10/together.",
         );
     let shown = at_most_a_second(&mut figure, Testbed::One);
     let paper = [[0.947, 0.994], [3.6, 1.7]];
@@ -264,11 +264,11 @@ pub fn figure_10() -> Figure {
     }
     for (series, case) in [
         (
-            "TAiM, a quarter of the frames lost on the air",
+            "TAiM, loss of a quarter of all frames on the air",
             with.clone(),
         ),
         (
-            "TAiM, D_init 60 ms, a quarter of the frames lost on the air",
+            "TAiM, D_init 60 ms, loss of a quarter of all frames on the air",
             with.clone().set("taim.initial_delay", "60 ms"),
         ),
     ] {
@@ -289,7 +289,7 @@ pub fn figure_10() -> Figure {
 }
 
 const WAITS: &str = "the paper's rule does not limit the wait of the flow with the highest \
-    throughput: packets that wait for longer than BLIP's three seconds are retransmitted. If no \
+    throughput: packets that wait for longer than BLIP's RTO of three seconds are retransmitted. If no \
     packet waits for more than a second, shares are more equal at the cost of throughput, but \
     never as equal as the paper's";
 
@@ -397,7 +397,8 @@ fn by_minute(name: &'static str, title: &'static str, testbed: Testbed) -> Figur
         figure.seen_line(series, JAIN, &case, minutes, jain);
         let max_min = |_: &Run, found: &Progress, minute| max_min_at(found, minute);
         figure.seen_line(series, MAX_MIN, &case, minutes, max_min);
-        // The paper's own measure, the throughput of each minute, for comparison.
+        // For comparison, the fairness of each minute alone. The paper's values are by minute, but
+        // smoothed by TAiM.
         let jain = |_: &Run, found: &Progress, minute| jain_of_minute(found, minute);
         figure.seen_line(series, JAIN_OF_MINUTE, &case, minutes, jain);
         let max_min = |_: &Run, found: &Progress, minute| max_min_of_minute(found, minute);

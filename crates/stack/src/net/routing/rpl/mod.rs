@@ -2,9 +2,10 @@
 //!
 //! The implementation in a node has three parts. Each part changes only its own fields:
 //!
-//! - [`Upward`] (`upward/`): membership, DIOs and DISs, the parent, rank, repair (§8);
-//! - [`Downward`] (`downward/`): DAOs, targets, source routes, hosts without RPL (§9, RFC 9010);
-//! - [`Loops`] (`loops.rs`): checks of packet information (§11, RFC 6553).
+//! - [`Upward`] (`upward/`): membership, DIOs and DISs, the parent, rank, repair (RFC 6550 §8);
+//! - [`Downward`] (`downward/`): DAOs, targets, source routes, hosts without RPL (RFC 6550 §9,
+//!   RFC 9010);
+//! - [`Loops`] (`loops.rs`): checks of packet information (RFC 6550 §11, RFC 6553).
 //!
 //! `Downward` reads facts of `Upward`; the reverse never happens. [`RplParts`] (`parts.rs`)
 //! dispatches messages and timers, and passes the consequences of an event in one part to the
@@ -15,8 +16,8 @@
 //! A module in a folder `absent`, or a file `absent.rs`, replaces one that a build leaves out. It
 //! has the same interface, and its state takes no memory.
 //!
-//! Not implemented: security (§10), multicast (§12), local instances and more than one DODAG
-//! (§5), floating DODAGs (§8.2.2.6), metric containers other than the node state.
+//! Not implemented from RFC 6550: security (§10), multicast (§12), local instances and more than
+//! one DODAG (§5), floating DODAGs (§8.2.2.6), metric containers other than the node state.
 
 mod config;
 mod downward;

@@ -110,8 +110,8 @@ impl Probes {
         }
     }
 
-    /// Asks the neighbour `link` to repeat a DIO. The parent is asked without regard to the pause,
-    /// unless it was asked last.
+    /// Asks the neighbour `link` to repeat a DIO. The parent is asked without regard to the pause
+    /// after the last attempt, unless that attempt was a frame to the parent.
     pub(super) fn confirm(&mut self, now: Instant, link: Peer, is_parent: bool) {
         if is_parent && !self.was_asked(link) {
             self.try_at = None;
@@ -124,8 +124,8 @@ impl Probes {
         self.tried == Some(link)
     }
 
-    /// Tries the `unproven` next hop, after the pause since the last attempt. A probe that is
-    /// due already has precedence.
+    /// Probes the `unproven` next hop; the caller has waited for the pause after the last attempt.
+    /// A probe that is due already has precedence.
     pub(super) fn try_any(&mut self, now: Instant, unproven: Option<Peer>) {
         self.try_at = None;
         if self.may_try(now, unproven) {

@@ -253,7 +253,7 @@ impl<P: Profile> Downward<P> {
         asks
     }
 
-    /// Increments the DTSN for a multicast DIO, if each of them asks for DAOs.
+    /// Increments the DTSN for a multicast DIO, if each multicast DIO asks for DAOs.
     pub(in crate::net::routing::rpl) fn on_dio(&mut self, cx: &Context<'_, P>) {
         if cx.shared.config.dtsn_each_dio {
             self.ask_for_daos();

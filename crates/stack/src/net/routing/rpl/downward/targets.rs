@@ -300,8 +300,8 @@ pub(super) fn brief_s<O>(dodag: &Dodag<O>) -> u32 {
 }
 
 /// Returns the lifetime of a route in seconds; `None`: no end, which only the root can allow. It is
-/// the lifetime in the DAO, up to the lifetime in the configuration of the DODAG (§6.7.6), or up to
-/// a day for a host, whose registration counts (RFC 8505).
+/// the lifetime in the DAO, up to the lifetime in the configuration of the DODAG (RFC 6550 §6.7.6),
+/// or up to a day for a host, whose registration counts (RFC 8505).
 fn lifetime_s<O>(dodag: &Dodag<O>, transit: &Transit) -> Option<u32> {
     let configuration = &dodag.configuration;
     let (unit, most) = (configuration.lifetime_unit_s, configuration.lifetime);
@@ -320,8 +320,8 @@ fn lifetime_s<O>(dodag: &Dodag<O>, transit: &Transit) -> Option<u32> {
 
 impl DaoSender {
     /// Returns whether the sender may advertise the target `to`. In non-storing mode a node
-    /// advertises itself to the root (§9.7), and a router advertises the hosts whose parent it is
-    /// (RFC 9010 §9.2.2).
+    /// advertises itself to the root (RFC 6550 §9.7), and a router advertises the hosts whose
+    /// parent it is (RFC 9010 §9.2.2).
     fn may_advertise<O>(&self, dodag: &Dodag<O>, to: &Addr, transit: &Transit) -> bool {
         match (dodag.is_storing(), transit.external) {
             (true, _) => true,

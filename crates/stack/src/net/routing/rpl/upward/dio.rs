@@ -14,7 +14,7 @@ use crate::net::routing::rpl::shared::Context;
 use crate::profile::Profile;
 use crate::rules::{Objective, RplRules};
 
-/// Time without a measurement, in seconds, after which a DIO of a neighbour that did not answer
+/// Time without a measurement, in seconds, after which a DIO of a neighbour with a bad or dead link
 /// makes the neighbour a candidate again.
 const GONE_S: u16 = 60;
 
