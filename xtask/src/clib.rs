@@ -19,7 +19,9 @@ use crate::workspace::Workspace;
 
 pub use archives::release as archives_of_release;
 pub use check::run as check;
+pub use check::run_in as check_in;
 pub use install::Options as Install;
+pub use install::release as install_release;
 
 /// The commands of this module.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -19,12 +19,26 @@ const TOOLS: [(&str, &str); 3] = [
     ("pkg-config", "pkg-config"),
 ];
 
-/// Runs the check; returns why it was skipped.
+/// Installs into an empty folder and checks the installation; returns why this was skipped.
 pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
-    for (tool, package) in TOOLS {
-        if workspace::output(Command::new(tool).arg("--version")).is_err() {
-            return Ok(Some(format!("{tool} is missing (the package {package})")));
-        }
+    if let Some(reason) = missing_tool() {
+        return Ok(Some(reason));
+    }
+    let folder = target_dir(workspace).join("c-check");
+    let _ = std::fs::remove_dir_all(&folder);
+    let prefix = installed(workspace, &folder)?;
+    run_in(workspace, &prefix, &folder.join("first"))
+}
+
+/// Builds the first program in the new folder `sources` against the installation in `prefix`, and
+/// compares its output with the document; returns why this was skipped.
+pub fn run_in(
+    workspace: &Workspace,
+    prefix: &Path,
+    sources: &Path,
+) -> Result<Option<String>, Failure> {
+    if let Some(reason) = missing_tool() {
+        return Ok(Some(reason));
     }
     let text = source::read(&workspace.root.join(DOCUMENT))?;
     let (program, lists) = (file(&text, "first.c")?, file(&text, "CMakeLists.txt")?);
@@ -35,21 +49,17 @@ pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
             "{DOCUMENT}: first.c has {lines} lines; allowed: {LINES_MAX}"
         )));
     }
-    let folder = target_dir(workspace).join("c-check");
-    let _ = std::fs::remove_dir_all(&folder);
-    let sources = folder.join("first");
-    std::fs::create_dir_all(&sources)
+    std::fs::create_dir_all(sources)
         .and_then(|()| std::fs::write(sources.join("first.c"), &program))
         .and_then(|()| std::fs::write(sources.join("CMakeLists.txt"), &lists))
         .map_err(|e| Failure::new(format!("cannot write {}: {e}", sources.display())))?;
-    let prefix = installed(workspace, &folder)?;
     for (how, built) in [
-        ("pkg-config", with_pkg_config(&sources, &prefix, false)?),
+        ("pkg-config", with_pkg_config(sources, prefix, false)?),
         (
             "pkg-config, static",
-            with_pkg_config(&sources, &prefix, true)?,
+            with_pkg_config(sources, prefix, true)?,
         ),
-        ("CMake", with_cmake(&sources, &prefix)?),
+        ("CMake", with_cmake(sources, prefix)?),
     ] {
         let mut run = Command::new(&built);
         if !how.contains("static") {
@@ -64,6 +74,13 @@ pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
     }
     println!("c-check: {lines} lines of C build with pkg-config and CMake, and run");
     Ok(None)
+}
+
+/// Returns the tool of the check that is missing, with its package.
+fn missing_tool() -> Option<String> {
+    let is_missing = |tool: &&str| workspace::output(Command::new(tool).arg("--version")).is_err();
+    let (tool, package) = TOOLS.into_iter().find(|(tool, _)| is_missing(tool))?;
+    Some(format!("{tool} is missing (the package {package})"))
 }
 
 /// Returns the block of the document that follows a paragraph which ends with `name`.

@@ -6,6 +6,7 @@
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Component, Path, PathBuf};
+use std::process::Command;
 
 use super::Version;
 use crate::report::{Failure, Outcome};
@@ -121,11 +122,41 @@ pub fn run(workspace: &Workspace, options: &Options) -> Outcome {
     Ok(())
 }
 
+/// Builds both libraries with `cargo`, a command of cargo-zigbuild, and writes the files of an
+/// installation to the folder `root`, which can be moved. The libraries need glibc `glibc` or later.
+/// `built` is the folder of the libraries that cargo builds.
+pub fn release(
+    workspace: &Workspace,
+    mut cargo: Command,
+    (target, glibc): (&str, &str),
+    built: &Path,
+    root: &Path,
+) -> Outcome {
+    let version = Version::of(workspace)?;
+    cargo.args(["rustc", "--locked", "--release"]);
+    cargo.args(["--target", &format!("{target}.{glibc}")]);
+    workspace::run(with_libraries(&mut cargo, &version))?;
+    let options = Options {
+        prefix: PathBuf::from("/"),
+        destdir: Some(root.to_owned()),
+        libdir: PathBuf::from("lib"),
+        target: Some(target.to_owned()),
+        is_debug: false,
+    };
+    place(root, &files(workspace, &options, &version, built)?)
+}
+
+/// Adds the arguments of `cargo rustc` that select both libraries.
+fn with_libraries<'c>(cargo: &'c mut Command, version: &Version) -> &'c mut Command {
+    let soname = format!("link-arg=-Wl,-soname,{}", version.soname());
+    cargo.args(["--quiet", "--package", "redpoll-capi", "--lib"]);
+    cargo.args(["--crate-type", "staticlib,cdylib", "--", "-C", &soname])
+}
+
 /// Builds both libraries; returns their folder.
 fn build(workspace: &Workspace, options: &Options, version: &Version) -> Result<PathBuf, Failure> {
     let mut cargo = workspace.cargo();
-    cargo.args(["rustc", "--quiet", "--package", "redpoll-capi", "--lib"]);
-    cargo.args(["--crate-type", "staticlib,cdylib"]);
+    cargo.arg("rustc");
     let mut folder = target_dir(workspace);
     if let Some(target) = &options.target {
         cargo.args(["--target", target]);
@@ -137,9 +168,7 @@ fn build(workspace: &Workspace, options: &Options, version: &Version) -> Result<
         cargo.arg("--release");
         folder.push("release");
     }
-    let soname = format!("link-arg=-Wl,-soname,{}", version.soname());
-    cargo.args(["--", "-C", &soname]);
-    workspace::run(&mut cargo)?;
+    workspace::run(with_libraries(&mut cargo, version))?;
     Ok(folder)
 }
 

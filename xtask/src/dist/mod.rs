@@ -3,7 +3,7 @@
 //! - `programs`: stripped programs for each architecture, and their debug files;
 //! - `packages`: packages for Debian, by cargo-deb;
 //! - `python`: wheels and the source distribution, by maturin;
-//! - `c`: the library for C for microcontrollers;
+//! - `c`: the library for C, for microcontrollers and for Linux;
 //! - `bill`: the components of each program, in CycloneDX.
 //!
 //! `traces` fails if one of the files contains a path of this computer.

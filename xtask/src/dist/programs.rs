@@ -95,7 +95,7 @@ fn rename_all(bytes: &mut [u8], from: &[u8]) {
 }
 
 /// Returns an objcopy that knows all architectures: that of Rust's toolchain, or LLVM's.
-fn objcopy() -> Result<Command, Failure> {
+pub(super) fn objcopy() -> Result<Command, Failure> {
     let sysroot = workspace::output(Command::new("rustc").args(["--print", "sysroot"]))?;
     let version = workspace::output(Command::new("rustc").arg("-vV"))?;
     let host = version.lines().find_map(|line| line.strip_prefix("host: "));

@@ -11,7 +11,8 @@ use crate::workspace::{self, Workspace};
 pub struct Changes(BTreeMap<PathBuf, Vec<(usize, usize)>>);
 
 impl Changes {
-    /// Returns the changes since the last commit with `file`; none without Git.
+    /// Returns the lines of all files that were added or changed since the last commit that
+    /// changed `file`. The result is empty without Git.
     pub fn since(workspace: &Workspace, file: &str) -> Changes {
         let git = |args: &[&str]| {
             let mut git = std::process::Command::new("git");

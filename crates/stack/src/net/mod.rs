@@ -100,7 +100,8 @@ impl<P: Profile> Net<P> {
         }
     }
 
-    /// Checks a packet from outside: its addresses, and the rules of the routing protocol.
+    /// Checks a packet that arrived from the link or from the host: its addresses, and the rules of
+    /// the routing protocol.
     pub(crate) fn screen(&self, packet: &Packet, view: &PacketView<'_>) -> Result<(), DropReason> {
         self.routing.admit(&self.identity, view, self.admit(packet))
     }
