@@ -190,7 +190,8 @@ impl Update {
         self.update.window.ssthresh
     }
 
-    /// Congestion window and slow start threshold that RFC 5681 would set, in bytes.
+    /// Congestion window and slow start threshold that RFC 5681 would set, or RFC 8511 after an ECN
+    /// mark, in bytes.
     #[getter]
     fn usual(&self) -> (u32, u32) {
         (self.update.usual.cwnd, self.update.usual.ssthresh)

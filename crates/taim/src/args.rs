@@ -108,8 +108,8 @@ pub struct Options {
     pub packets: Option<u32>,
 
     /// Largest number of packets in the kernel's queue in addition to the packets that this program
-    /// holds. Beyond this number the kernel forwards all packets, as it does when this program is
-    /// suspended or hangs [default: 128]
+    /// holds. If the queue is full, the kernel forwards arriving packets without queueing them; this
+    /// also happens when this program is suspended or hangs [default: 128]
     #[arg(long, value_name = "N",
           value_parser = clap::value_parser!(u32).range(16..=65_536))]
     pub margin: Option<u32>,

@@ -34,7 +34,7 @@ const AHEAD: usize = 2_000;
 ///
 /// Prints the number of common frames, the first different frame with its layers decoded, the
 /// fields that differ, and whether the frame comes earlier or later in the other run. For
-/// folders, and for programs with --record, also prints the first difference before that frame:
+/// folders, and with --program if both programs have `run --record`, also prints the first difference before that frame:
 /// the outcome of another frame, a window or a timer of TCP, a queue, or a parent.
 ///
 /// Exit code: 0 when all frames are the same, 1 when they differ, 2 when a capture, a program or

@@ -75,8 +75,8 @@ class Ran:
 
 @final
 class Table:
-    """A table with named columns. Give it to `pandas.DataFrame.from_arrow`, `polars.DataFrame`
-    or `pyarrow.table`, which take it without copying."""
+    """A table with named columns. `pyarrow.table` takes it without copying;
+    `polars.DataFrame` copies texts, and `pandas.DataFrame.from_arrow` copies numbers."""
 
     @property
     def columns(self) -> list[str]: ...
@@ -131,7 +131,8 @@ class CongestionUpdate:
         """Slow start threshold before the event."""
     @property
     def usual(self) -> tuple[int, int]:
-        """Congestion window and slow start threshold after the event, according to RFC 5681."""
+        """Congestion window and slow start threshold after the event, according to RFC 5681,
+        and RFC 8511 after an ECN mark."""
     @property
     def flight(self) -> int:
         """Bytes in flight: sent and not yet acknowledged."""

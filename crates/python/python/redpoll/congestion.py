@@ -8,7 +8,7 @@ from ._native import CongestionUpdate
 
 
 class Window(NamedTuple):
-    """The new window of a connection in bytes; `None` applies RFC 5681. The engine limits it to
+    """The new window of a connection in bytes; `None` selects the default. The engine limits it to
     at least a segment, and at most 65,535 bytes, the largest window that a peer can offer."""
 
     cwnd: float | None = None
@@ -17,7 +17,8 @@ class Window(NamedTuple):
 
 class Congestion:
     """The congestion control of the data that a node sends on one connection. If a method
-    returns `None`, or if a class does not define it, RFC 5681 and RFC 6582 apply. An exception in a
+    returns `None`, or if a class does not define it, RFC 5681 and RFC 6582 apply, and
+    RFC 8511 after an ECN mark. An exception in a
     method ends the run, and `redpoll.run` raises a `CongestionError`.
 
     The detection and repair of losses do not change: between `on_loss` and `on_recovered`

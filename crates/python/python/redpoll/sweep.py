@@ -77,7 +77,7 @@ class Sweep:
         return self._kept.nodes()
 
     def plot(self, *names: str, over: str | None = None) -> Pictures:
-        """Pictures of means over the seeds with 95 % confidence intervals. The first axis has the
+        """Pictures of means over the seeds with 95 % confidence intervals. The x axis has the
         values of the key `over`, by default the key with the most values. `names` selects pictures:
         `goodput`, `loss`, `round-trip`, `retransmissions`, `duty-cycle` and `charge`. A picture is
         left out if its mean is the same at all points of the sweep."""

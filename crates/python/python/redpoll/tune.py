@@ -85,7 +85,7 @@ def tune(
     progress: Callable[[str], object] | None = None,
 ) -> Tuned:
     """Finds the values of `free` keys with which a figure is smallest or largest (`minimize` or
-    `maximize`; the default is to minimize the current) within `limits`, as `redpoll tune` does.
+    `maximize`; by default, `current`, the highest mean current of all leaves, is minimized) within `limits`, as `redpoll tune` does.
 
     `free` maps a key to a list of values or to a range (`{"from": "0.25 s", "to": "30 s", "scale":
     "log"}`), or a name of your choice to several keys that get the same value

@@ -223,8 +223,8 @@ impl DataPoll {
     }
 
     /// Polls again at once: an announced frame did not arrive, or the parent announced another.
-    /// After each series of [`QUICK_POLLS`] polls, the node pauses, twice as long as after the
-    /// previous series. A parent with false announcements therefore does not drain the battery.
+    /// After each series of one poll and [`QUICK_POLLS`] repetitions, the node pauses, twice as long
+    /// as after the previous series. A parent with false announcements therefore does not drain the battery.
     pub(crate) fn ask_again(&mut self, now: Instant) {
         self.quick = self.quick.saturating_add(1);
         if self.quick <= QUICK_POLLS {

@@ -99,7 +99,7 @@ pub struct CheckArgs {
 
 #[derive(Debug, Args)]
 struct PlaceArgs {
-    /// Interface of the mesh [default: wpan0]
+    /// Interface of the mesh [default: wpan0; for `uninstall`, every interface]
     #[arg(long, value_name = "NAME", value_parser = interface)]
     interface: Option<String>,
 
