@@ -12,7 +12,7 @@ use crate::story::Story;
 
 /// Maximum number of messages that a browser may be behind before it gets a new snapshot.
 const BEHIND: usize = 128;
-/// Bytes of messages kept for the next browser.
+/// Bytes of messages kept for browsers that connect later.
 const KEPT_BYTES: usize = 8 << 20;
 
 pub(crate) type Message = Arc<str>;

@@ -18,7 +18,7 @@
 //! Without the feature `server` the crate has only the parts that make messages, which also run in
 //! a browser.
 //!
-//! Memory is bounded: for messages to the server, messages kept for the next browser, and
+//! Memory is bounded: for messages to the server, messages kept for browsers that connect later, and
 //! messages that a slow browser has not read. A browser that falls behind gets a new snapshot
 //! and delays no other.
 #![forbid(unsafe_code)]
