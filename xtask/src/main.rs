@@ -89,8 +89,8 @@ Usage: cargo xtask CHECK
             more items than its limit, and prints the number of its items
               --accept          write docs/api
   features  builds the published crates without features, with each feature alone,
-            with the default features and with all; builds the crates of a leaf, a
-            router and a border router together; builds the crates with all features
+            with the default features and with all; builds the crates of each image (leaf,
+            router, border router) together; builds the crates with all features
             for every target of the toolchain; fails if a crate has too many features
   hosts     compiles redpoll and redpoll-taim for each Linux board of docs/radios.md
             whose standard library the toolchain has
@@ -178,7 +178,7 @@ Usage: cargo xtask CHECK
   size      prints flash, sizes of types and instructions on a Cortex-M0
               --json FILE       write an object to FILE (-: standard output) instead of tables
               --check           fail if a size differs from firmware/size.txt, if one
-                                exceeds its limit, or if TCP may panic
+                                exceeds its limit, or if an image may panic
               --accept          write firmware/size.txt
               --profile         print the instructions of each function
               --inline TEXT     only measure what each `#[inline(never)]` saves, in paths

@@ -105,7 +105,7 @@ pub fn run(workspace: &Workspace, options: &Options) -> Outcome {
     }
     Failure::unless_empty(
         format!(
-            "packetdrill: outcomes differ from the causes in {}:",
+            "packetdrill: a script must have one cause in {} if it fails, and none if it passes:",
             causes::FILE
         ),
         causes::differences(&causes, &outcomes),

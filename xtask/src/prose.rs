@@ -57,8 +57,9 @@ pub fn run(workspace: &Workspace) -> Outcome {
         findings.push("list every finding: cargo xtask prose --list PLACE".to_owned());
     }
     Failure::unless_empty(
-        "prose: write plain technical English, see CONTRIBUTING.md; the changed blocks with an \
-         unclear turn of phrase:",
+        "prose: write plain technical English, see CONTRIBUTING.md; the blocks with an \
+         unclear turn of phrase that were changed after the last commit that changed \
+         xtask/prose.toml:",
         findings,
     )?;
     for (place, count) in &now {

@@ -16,7 +16,7 @@ const PAGE_TESTS: [(&str, &str); 2] = [
     ("test/run.mjs", "the live view does not work in a browser"),
     (
         "test/access.mjs",
-        "a page is not accessible, or a name can become markup",
+        "a page violates a rule of accessibility, or a name can become markup",
     ),
 ];
 /// Exit code of a test whose requirements are missing.

@@ -60,9 +60,9 @@ impl Delivery {
         (pace < least).then_some(pace)
     }
 
-    /// Returns how many bytes a careful server may write now if it has not written `rest` bytes of
-    /// the answer. The unacknowledged bytes must not exceed the acknowledged ones, or 176 if that
-    /// is more. The last 80 bytes are always allowed.
+    /// Returns how many bytes a careful server may write now if the last `rest` bytes of the answer
+    /// are still unwritten. The unacknowledged bytes must not exceed the acknowledged ones, or 176
+    /// if that is more. The last 80 bytes are always allowed.
     pub fn allowance(&self, rest: u64) -> u64 {
         let most = self.taken.max(FIRST_BYTES).saturating_sub(self.unacked);
         match rest <= most.saturating_add(END_BYTES) {

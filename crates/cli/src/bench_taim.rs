@@ -326,7 +326,8 @@ fn late(seconds: u64, clock: &mut impl Time) -> (f64, f64) {
 
 /// Returns how many bytes a hundred honest flows carry in a minute of virtual time. Each flow sends
 /// one segment at a time, with 100 to 600 ms between two segments. With `is_flooded`, a million
-/// forged flows send one packet each at the same time, half of them requests for a connection.
+/// forged packets arrive evenly over this minute, each of a new flow. Half of these packets request
+/// a connection.
 fn flood(is_flooded: bool) -> u64 {
     let minute = Instant::from_millis(60_000);
     let params = Params {

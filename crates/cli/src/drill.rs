@@ -166,7 +166,7 @@ fn table(plan: &Plan, rows: &[Row]) -> String {
                     "  less goodput or fewer new connections than required, because:",
                 Outcome::Lost => "  FAILS: less goodput or fewer new connections than required",
                 Outcome::LeftBehind =>
-                    "  FAILS: the nodes' tables differ from those of a run without the attack, or \
+                    "  FAILS: the nodes' tables stay different from those of a run without the attack, or \
                      the oracle found a violation",
             }
         );

@@ -89,7 +89,8 @@ impl Line for Socket {
     }
 }
 
-/// Returns lines about events of external nodes.
+/// Returns a line of text for each event since the last call: an external node has connected, left
+/// or fallen silent.
 pub(crate) fn notices(world: &mut World) -> Vec<String> {
     let notices = world.take_notices();
     let line = |notice: &redpoll_sim::PrintedLine| {

@@ -119,7 +119,7 @@ pub fn run(json: Option<&Path>) -> ExitCode {
         "A sleepy leaf sends a reading of {READING} bytes every 10 minutes. Frames and bytes on \
          the air are summed\nover all hops and include acknowledgements of TCP and of the link; mC is \
          the charge of the leaf's\nradio and processor, without cryptography; wakes is the number of times that the \
-         leaf wakes up to send a reading; ms is\nthe time until the reading is acknowledged. Each \
+         leaf wakes up to send a reading; ms is\nthe time from when the reading is due until it is acknowledged. Each \
          number is the mean of {READINGS} readings\nafter the first; the mean of wakes also \
          includes the first reading.\n"
     );

@@ -53,7 +53,8 @@ impl Request {
         }
     }
 
-    /// Returns the request with one block of a body, which is sent unchanged.
+    /// Returns the request with `payload` as one block of a body. The endpoint sends this block in
+    /// one message, with the number and size in `part`.
     pub fn with_part(self, part: Part, payload: impl Into<Vec<u8>>) -> Request {
         Request {
             part: Some(part),

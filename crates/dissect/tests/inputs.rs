@@ -43,15 +43,16 @@ const SYN: &str = "hlim 64 TCP 49152 > 80 [S] seq 1000 win 1000 len 0 mss 416";
 fn a_source_route_ends_at_its_last_address() {
     let frames = frames("srh3.pcapng");
     let node = |low: u8| format!("fd72:6564:706f:6c6c:0:ff:fe00:{low:x}");
-    for (frame, (stop, left)) in frames
-        .iter()
-        .zip([(2, "3 stops"), (4, "2 stops"), (7, "1 stop")])
+    for (frame, (stop, left)) in
+        frames
+            .iter()
+            .zip([(2, "3 more stops"), (4, "2 more stops"), (7, "1 more stop")])
     {
         let line = frame.summary();
         let (root, leaf, stop) = (node(1), node(12), node(stop));
         assert!(line.contains(&format!("{root} > {leaf} hlim 25")), "{line}");
         assert!(
-            line.contains(&format!("next stop {stop} ({left} left) TCP 5001 > 57261")),
+            line.contains(&format!("next stop {stop} ({left}) TCP 5001 > 57261")),
             "{line}"
         );
         assert_eq!(frame.checksum(), Some(Verdict::Right), "{line}");

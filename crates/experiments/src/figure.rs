@@ -232,8 +232,9 @@ impl Figure {
         }
     }
 
-    /// Makes two lines, for example quartiles, the ends of the error bars of `line`, instead of the
-    /// spread of the seeds. Panics if `low` or `high` lacks a position of `line`.
+    /// Uses the lines `low` and `high`, for example quartiles, as the ends of the error bars of
+    /// `line`. Without this call, the bars show the spread of the seeds. Panics if `low` or `high`
+    /// lacks a position of `line`.
     pub fn error_bars(&mut self, line: &Line, [low, high]: [&Line; 2]) {
         for (x, handle) in &line.rows {
             let ends = [low, high].map(|end| self.index(end.at(x.clone())));

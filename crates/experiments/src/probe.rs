@@ -1,5 +1,6 @@
 //! Probes: observations during a run, in addition to the report at its end. A study keeps its
-//! probes in `probes.rs` or in the folder `probes/`, because the fingerprint covers only these.
+//! probes in `probes.rs` or in the folder `probes/`, because the fingerprint covers no other files
+//! of a study.
 
 use std::any::type_name;
 use std::fmt;

@@ -12,8 +12,9 @@ const DATAGRAM: usize = 128;
 /// A connection without progress for this time is reset.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Time for which a connection keeps its place while another client waits. After that it is reset
-/// if its peer has accepted fewer than [`LEAST_PACE`] bytes per second.
+/// Time after its start for which a connection keeps its place even if another client waits. After
+/// this time, the leaf resets the connection for a waiting client if the connection's peer has
+/// accepted fewer than [`LEAST_PACE`] bytes per second since the start.
 const GRACE: Duration = Duration::from_secs(2);
 /// Minimum of the shorter grace that replaces [`GRACE`] while the leaf is
 /// [strict](Session::strict_until). If the handshake measured no round trip, this minimum is used.

@@ -29,7 +29,7 @@ fn one_ack(bench: &Bench<'_>, said: &Said, dsn: u8) -> Result<bool, String> {
     let window = (due - bench.limits.early)..=due + bench.limits.late;
     ensure(window.contains(&ack.after), || {
         format!(
-            "the acknowledgment began {} µs after the frame; expected: {} to {} µs",
+            "the acknowledgment began {} µs after the end of the frame; expected: {} to {} µs",
             ack.after.as_micros(),
             window.start().as_micros(),
             window.end().as_micros()

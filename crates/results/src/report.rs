@@ -79,9 +79,9 @@ impl Report {
         };
         if let Some(found) = values.iter().find_map(newer) {
             let text = format!(
-                "a newer Redpoll wrote this result: it has version {found}, and this program \
-                 reads versions up to {NEWEST}; read it with that version, or repeat the run with \
-                 this one"
+                "a newer Redpoll wrote this result: its format has version {found}, and \
+                 this program reads formats up to version {NEWEST}; read it with the Redpoll that \
+                 wrote it, or repeat the run with this program"
             );
             return Err(Problem::other(path, text));
         }

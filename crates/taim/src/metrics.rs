@@ -74,7 +74,7 @@ const OF_FLOWS: [(&str, &str, &str, ReadFlow); 6] = [
     (
         "flow_throughput_bytes_per_second",
         "gauge",
-        "Smoothed throughput of a TCP flow in both directions, at the end of the last measuring period.",
+        "Smoothed throughput of a TCP flow, the sum of both directions, at the end of the last measuring period.",
         |flow| Some(flow.throughput as f64),
     ),
     (

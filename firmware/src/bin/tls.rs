@@ -117,7 +117,7 @@ fn image_main() -> ! {
     let mut line = Line { written: 0 };
     let (future, stack, is_answered) = run(&mut line);
     if is_answered {
-        fail("an answer was not expected");
+        fail("the peer answered, but no answer was expected");
     }
     let (flight, records) = (line.written, INPUT + OUTPUT);
     let told = writeln!(

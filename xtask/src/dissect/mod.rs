@@ -298,7 +298,7 @@ impl Tally {
 
     fn ended(&self, table: &Table, extent: Extent) -> Outcome {
         println!(
-            "dissect-check: {} frames ({} generated, and {} runs of scenarios), {} equal values, {} \
+            "dissect-check: {} frames ({} generated, the others from {} runs of scenarios), {} equal values, {} \
              differences that are justified",
             self.frames,
             self.generated,

@@ -10,8 +10,9 @@ pub struct Params {
     pub imin: Duration,
     /// `DATA_MESSAGE_IMAX`: the longest interval of Trickle.
     pub imax: Duration,
-    /// `DATA_MESSAGE_K`: a forwarder that heard a message this often in an interval does not send
-    /// it. 255 and [`Self::expirations`] of 1 give classic flooding.
+    /// `DATA_MESSAGE_K`: a forwarder that heard a message this often in an interval of Trickle does
+    /// not send it in that interval. With 255 it always sends the message; with 255 and
+    /// [`Self::expirations`] of 1 this is classic flooding.
     pub k: u8,
     /// `DATA_MESSAGE_TIMER_EXPIRATIONS`: the number of intervals. With 0 the node is a member
     /// only, and forwards nothing.

@@ -1,8 +1,8 @@
 //! Draws a scenario from a seed, as the text of its file.
 //!
-//! The run has three parts. In the storm, apps start and faults come and go. In the calm, every
-//! fault has ended, and every stream must progress. In the rest, the apps have ended, and every
-//! pool must become empty.
+//! The apps start first. Then the run has three parts. In the storm, faults come and go. In the
+//! calm, every fault has ended, and every stream must progress. In the rest, the apps have ended,
+//! and every pool must become empty.
 
 mod apps;
 mod faults;

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::point::{Load, Routing, Topology};
 
-/// Largest allowed ratio of the greatest to the least cost per event, over all sizes of a mesh.
+/// Largest allowed ratio of the greatest to the least cost per event, over all sizes of one kind of mesh.
 const RATIO: f64 = 1.5;
 /// Largest allowed memory of a node in KiB.
 const KIB: f64 = 40.0;
@@ -21,7 +21,7 @@ const QUANTITIES: [(&str, &str, f64); 5] = [
     ("ns_per_event", "processor time per event (ns)", 1.0),
     ("events_per_s", "events per second of processor time", 1.0),
     ("bytes_per_node", "memory per node (KiB)", 1.0 / 1_024.0),
-    ("setup_s", "time to set up the mesh (s)", 1.0),
+    ("setup_s", "processor time to set up the mesh (s)", 1.0),
     (
         "simulated_s_per_s",
         "simulated seconds per second of processor time",
@@ -111,7 +111,7 @@ fn verdicts(rows: &[Value]) -> Vec<Verdict> {
         (costs().count() > 1).then(|| (most / least, series.name.clone()))
     };
     let mut verdicts = vec![Verdict {
-        what: "highest processor time per event divided by the lowest, over all sizes of a mesh"
+        what: "highest processor time per event divided by the lowest, over all sizes of one kind of mesh"
             .to_owned(),
         bound: RATIO,
         unit: "",
@@ -149,7 +149,7 @@ fn verdicts(rows: &[Value]) -> Vec<Verdict> {
                 Some((row["setup_s"].as_f64()?, named(row, series)))
             };
             verdicts.push(Verdict {
-                what: format!("time to set up {size} nodes"),
+                what: format!("processor time to set up {size} nodes"),
                 bound: SETUP_S,
                 unit: "s",
                 worst: worst(&mut own().filter_map(setup)),
@@ -294,7 +294,7 @@ mod tests {
             missed[1..],
             [
                 "memory per node in a mesh of 10 nodes",
-                "time to set up 10000 nodes"
+                "processor time to set up 10000 nodes"
             ]
         );
         let text = verdicts_text(&bad);

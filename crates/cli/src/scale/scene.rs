@@ -15,7 +15,8 @@ const TILE: usize = 10;
 /// Least share of delivered frames with which a link of the corridor is part of a scenario; worse
 /// links are left out.
 const LEAST_SHARE: f64 = 0.1;
-/// Side of the square per node, in metres. With a range of 50 m a node has about 20 neighbours.
+/// Distance of adjacent nodes in a grid, in metres. Nodes at random places have the same density:
+/// one node in a square of this side. With a range of 50 m a node has about 20 neighbours.
 const SPACING_M: f64 = 20.0;
 const SEED: u64 = 1;
 

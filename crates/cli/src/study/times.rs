@@ -10,7 +10,7 @@ use redpoll_experiments::{Figure, Results, StudyError};
 pub fn render(figures: &[Figure], results: &Results, seeds: u64) -> Result<String, StudyError> {
     let mut text = format!(
         "\n{:>11} {:>6} {:>19} {:>34}\n",
-        "figure", "runs", "core seconds", "core seconds of runs counted above"
+        "figure", "runs", "core seconds", "core seconds also in a row above"
     );
     let mut known: BTreeSet<String> = BTreeSet::new();
     let (mut all_runs, mut all) = (0, 0.0);

@@ -33,7 +33,7 @@ pub fn plan(goal: &Goal) -> String {
         let values = match &parameter.values {
             Values::List(list) => list.join(", "),
             Values::Range { ends, steps } => format!(
-                "{} to {}, {steps} steps",
+                "{} to {}, {steps} values",
                 ends.written(ends.at(0.0)),
                 ends.written(ends.at(1.0))
             ),

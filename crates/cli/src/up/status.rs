@@ -59,7 +59,7 @@ fn text(facts: &Facts) -> String {
     let (h, m, s) = (s / 3_600, s / 60 % 60, s % 60);
     let [into, out] = facts.packets;
     let mut text = format!(
-        "up {h}:{m:02}:{s:02}  {} connections  {into} packets into the mesh, {out} out of it",
+        "up {h}:{m:02}:{s:02}  {} connections now  {into} packets into the mesh, {out} out of it",
         facts.connections
     );
     if facts.lateness >= Duration::from_millis(10) {
@@ -80,7 +80,7 @@ mod tests {
             packets: [10, 12],
             lateness: Duration::ZERO,
         };
-        let expected = "up 1:02:03  2 connections  10 packets into the mesh, 12 out of it  \
+        let expected = "up 1:02:03  2 connections now  10 packets into the mesh, 12 out of it  \
                         Ctrl-C ends the program";
         assert_eq!(text(&facts), expected);
         facts.lateness = Duration::from_millis(30);

@@ -235,8 +235,8 @@ fn one(half: &Half, limit: Limit) -> String {
         Limit::Sender => "the receiver's window has room for more, but the sender does not use it",
     };
     format!(
-        "at most one segment was in flight over {} hops: {why}; {} times the sender waited {} for \
-         an acknowledgement",
+        "at most one segment was in flight over {} hops: {why}; {} times the sender waited for an \
+         acknowledgement, each time {}",
         half.hops(),
         half.waited,
         range(&half.one_at_a_time)

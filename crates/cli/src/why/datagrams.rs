@@ -82,7 +82,8 @@ struct Assembly {
     attempts: u32,
     acked: u32,
     frame: Frame,
-    /// Whether the sender has begun another datagram for the same receiver since the last frame.
+    /// Whether the sender has begun another fragmented datagram for the same receiver since the
+    /// latest frame of this datagram.
     is_passed: bool,
     polled: Vec<Polled>,
     collided: u64,
@@ -275,9 +276,9 @@ impl Datagrams {
     }
 
     /// Handles the beginning of a datagram. Reports each earlier datagram on this link that its
-    /// sender has given up: the datagram has a lost frame, has the same label or segment as the new
-    /// one, or exceeds the reassembly time. If the same segment was lost on another link, reports
-    /// that loss, too.
+    /// sender has given up. The earlier datagram has the same label or segment as the new one,
+    /// exceeds the reassembly time, or has a lost frame and the new one is fragmented. If the same
+    /// segment was lost on another link, reports that loss, too.
     fn give_up(
         &mut self,
         transfer: &Transfer,

@@ -53,7 +53,7 @@ impl Ip {
         layer.say(format!("hlim {}", header.hop_limit));
         if let Some((stop, left)) = self.next_stop() {
             let stops = if left == 1 { "stop" } else { "stops" };
-            layer.say(format!("next stop {stop} ({left} {stops} left)"));
+            layer.say(format!("next stop {stop} ({left} more {stops})"));
         }
         if let Some(information) = &self.information {
             layer.say(information.describe());

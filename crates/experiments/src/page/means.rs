@@ -41,7 +41,7 @@ pub struct Mean {
 const APART: f64 = 3.0;
 /// Greatest ratio of largest and smallest number on a linear x axis of positive numbers.
 const RATIO_MAX: f64 = 50.0;
-/// Minimum number of letters of a name below the axis; longer names may be truncated.
+/// Number of letters up to which a name below the axis is never truncated.
 const LETTERS_MIN: usize = 4;
 
 impl Means {

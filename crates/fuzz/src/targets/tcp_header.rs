@@ -34,7 +34,7 @@ pub fn run(bytes: &[u8]) {
     for item in header.options().strict() {
         assert!(
             is_whole,
-            "an option follows the end of the options or an error"
+            "the iterator returned an item after the end of the options, or after an error"
         );
         match item {
             Ok(OptionItem::Nop) => left -= 1,

@@ -58,7 +58,7 @@ fn slow_readers_leave_an_honest_flow_its_share_beside_the_web_server_for_devices
         let share = sum(&with, |it| it.bytes) / sum(&without, |it| it.bytes);
         let new = sum(&with, |it| it.visits.done) / sum(&without, |it| it.visits.done);
         println!(
-            "{name}: with / without the attack: bytes of the open connection {share:.3}, new visits {new:.3}"
+            "{name}: ratio of the values with and without the attack: {share:.3} for the bytes of the open connection, {new:.3} for the new visits that were served"
         );
         assert!(share >= KEEPS && new >= KEEPS, "{name}: {share}, {new}");
     }

@@ -212,8 +212,8 @@ impl World {
             for (pool, used) in pools.iter().flatten().filter(|(_, used)| *used > 0) {
                 let ended = self.demands.params.apps_end.unwrap_or_default();
                 let why = format!(
-                    "{:?}: {name}: at least {used} {pool} are in use, although all apps ended at \
-                     {} s",
+                    "{:?}: {name}: the number of {pool} in use was never below {used} in the last \
+                     60 s, although all apps ended at {} s",
                     self.env.now,
                     ended.as_millis() / 1_000
                 );

@@ -85,7 +85,7 @@ fn watch(
         }
         if arrived % batch == 0 {
             step.note(&format!(
-                "a batch of {batch} readings was complete after {:.1} s",
+                "a batch of {batch} readings was complete {:.1} s after the start of this step",
                 started.elapsed().as_secs_f64()
             ));
         }

@@ -21,7 +21,8 @@ use crate::output::{fail, is_standard, print};
 const FLOWS: usize = 6;
 /// Maximum number of a connection's causes that have plots.
 const CAUSES: usize = 3;
-/// Time shown before and after an event, as a multiple of the event's duration.
+/// Time shown before an event, as a multiple of the event's duration; the same time is shown after
+/// the event.
 const AROUND: f64 = 2.0;
 /// Shortest time that a plot of one event shows, in seconds.
 const CLOSE_MIN_S: f64 = 1.0;

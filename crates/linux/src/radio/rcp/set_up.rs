@@ -119,8 +119,8 @@ impl Rcp {
             _ if self.notices <= NOTICES => self.ask(now, 0, 0),
             _ if self.notices == NOTICES + 1 => self.trouble(
                 now,
-                "the radio resets repeatedly; check its power supply and its firmware; further \
-                 reset notices are ignored"
+                "the radio resets repeatedly; check its power supply and its firmware; during \
+                 this set-up, the program does not react to further reset notices"
                     .to_owned(),
             ),
             // Wait for the deadline of the last request.

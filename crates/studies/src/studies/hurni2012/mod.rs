@@ -62,13 +62,14 @@ const TERMS: &[(&str, &str)] = &[
         "NullMAC, X-MAC, ContikiMAC, LPP",
         "Contiki's methods of medium access. NullMAC: radios are always on, without link \
          acknowledgments. X-MAC: strobes precede each frame. ContikiMAC: a sender repeats a frame \
-         when the receiver should wake up. LPP: receivers announce that they listen.",
+         from shortly before the receiver's expected wake-up until a copy is acknowledged. LPP: receivers announce that they listen.",
     ),
     (
         "Redpoll",
-        "The same chain and the same MAC with Redpoll's own TCP and headers, without and with the \
-         cache. The paper has no numbers for this TCP, so these rows are of the kind `promises` \
-         and do not count as reproductions.",
+        "The same chain and the same MACs with Redpoll's own TCP and headers, without and with the \
+         cache. The paper has no numbers for this TCP, so no row counts as a reproduction: rows \
+         without the cache are of the kind `promises`, and rows that compare it with and without \
+         the cache are of the kind `explains`.",
     ),
 ];
 

@@ -23,9 +23,10 @@ pub fn figure_3() -> Figure {
     let mut figure = Figure::new("3", "Activity levels with X-MAC")
         .x_label("time in s")
         .about(
-            "Number of frames that each router between sender and receiver overheard within its \
-             longest estimated round-trip time, over six hops with the cache. A router counts up \
-             to 16 frames. The values are means over five seconds of one run.",
+            "Number of frames that each router between sender and receiver overheard within a \
+             round-trip time, over six hops with the cache. If the router estimates several \
+             round-trip times, the longest counts. A router counts up to 16 frames. The values \
+             over time are means over five seconds of one run.",
         );
     let case = case(XMAC, CCTRL, 6).at_most_seeds(1).probe(Activity);
     let routers = [1, 2, 3, 4, 5];

@@ -109,7 +109,7 @@ fn findings(figure: &mut Figure, x: &'static str, case: &dyn Fn(Traffic, u32) ->
 
     let difference = Metric::new("difference", "");
     let [udp_up, udp_down, tcp_up, tcp_down, ours_up, ours_down] = much[..] else {
-        unreachable!("six kinds of traffic were read");
+        unreachable!("the loop above adds six rows of throughput");
     };
     for (name, over, under) in [
         ("figure 5b: throughput, ratio UDP / TCP, up", udp_up, tcp_up),

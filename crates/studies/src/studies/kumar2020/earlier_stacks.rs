@@ -62,8 +62,8 @@ pub fn table_6() -> Figure {
     let mut figure = Figure::new("table-6", "Goodput compared with earlier stacks")
         .x_label("hops")
         .about(
-            "5-frame segments, window 1848 B, d = 40 ms; TCPlp's measurements are those of section \
-             7.2. Each earlier stack is represented by TCPlp's node with segments of that stack's \
+            "5-frame segments, window 1848 B, d = 40 ms; the rows of TCPlp's node (`testbed`) are runs of \
+             figure 7.2. Each earlier stack is represented by TCPlp's node with segments of that stack's \
              size and one segment in flight. Hardware and link are those of TCPlp's node. \
              In addition, uIP, BLIP and a stack with one long segment in flight run on the same \
              node and link (docs/rivals.md). In the paper TCPlp has 5 to 40 times the goodput of \

@@ -76,7 +76,7 @@ pub fn figure_4a() -> Figure {
         .judged("in-all")
         .handle();
     figure.verdict(
-        "total time per frame, ratio measured / calculated",
+        "total time per frame, ratio simulated / calculated",
         [whole],
         |[whole]| whole / bound::frame_ms(127.0),
     );

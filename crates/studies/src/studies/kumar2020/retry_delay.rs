@@ -51,7 +51,7 @@ fn sweep(figure: &mut Figure, hops: u32) -> Sweep {
 pub fn figure_5a() -> Figure {
     let mut figure = Figure::new(
         "5a",
-        "One hop: goodput and loss by the link retry delay",
+        "One hop: goodput and loss against the link retry delay",
     )
     .x_label("d in ms")
     .about(
@@ -71,12 +71,15 @@ pub fn figure_5a() -> Figure {
 }
 
 pub fn figure_5b() -> Figure {
-    let mut figure = Figure::new("5b", "Three hops: goodput and loss by the link retry delay")
-        .x_label("d in ms")
-        .about(
-            "In the paper 6 % of the segments are lost at d = 0, less than 1 % from d = 30 ms \
+    let mut figure = Figure::new(
+        "5b",
+        "Three hops: goodput and loss against the link retry delay",
+    )
+    .x_label("d in ms")
+    .about(
+        "In the paper 6 % of the segments are lost at d = 0, less than 1 % from d = 30 ms \
          on; goodput hardly changes from 0 to 30 ms.",
-        );
+    );
     let Sweep { goodput, loss } = sweep(&mut figure, 3);
     figure.row(goodput.at(40)).paper(19.5);
     figure.row(loss.at(0)).paper(6.0).judged("loss-0");
@@ -90,7 +93,7 @@ pub fn figure_5b() -> Figure {
     for (series, case) in [("headers of 11 B", short), ("headers of 23 B", long)] {
         figure
             .point(At::new(series, 0_u32), LOSS, &case, segment_loss)
-            .note("the shortest and the longest headers of table 5; segments of five frames")
+            .note("the rows of 11 B and of 23 B have the shortest and the longest headers of table 5, both with segments of five frames")
             .aside();
     }
     figure.row(loss.at(30)).paper(1.0).judged("loss-30");
@@ -308,7 +311,7 @@ fn other_losses(figure: &mut Figure) -> Vec<Handle> {
 pub fn figure_6b() -> Figure {
     let mut figure = Figure::new(
         "6b",
-        "Retransmissions by link retry delay: 3 hops, ten minutes",
+        "TCP's retransmissions against the link retry delay: 3 hops, ten minutes",
     )
     .x_label("d in ms")
     .about(

@@ -21,8 +21,8 @@ const FASTER: Metric = Metric::new(
     "",
 );
 const ACTIVE: Metric = Metric::new("time until the first node finishes", "min");
-const MEAN_JAIN: Metric = Metric::new("Jain's index from minute 10 on", "");
-const MEAN_MAX_MIN: Metric = Metric::new("max-min ratio from minute 10 on", "");
+const MEAN_JAIN: Metric = Metric::new("Jain's index, mean from minute 10 on", "");
+const MEAN_MAX_MIN: Metric = Metric::new("max-min ratio, mean from minute 10 on", "");
 
 fn by_node(figure: &mut Figure, series: &str, case: &Case) {
     for node in 1..=NODES as u32 {

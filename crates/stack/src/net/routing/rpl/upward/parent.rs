@@ -175,7 +175,7 @@ impl<P: Profile> Upward<P> {
             neighbour.full = false;
         }
         count(&mut cx.shared.counters.parent_changes);
-        event!(Info, "new RPL parent: {link:?}, rank {}", self.rank);
+        event!(Info, "new RPL parent: {link:?}; own rank {}", self.rank);
         if !self.is_leaf() {
             if joins {
                 self.trickle.start(cx.now, &mut cx.shared.rng);
