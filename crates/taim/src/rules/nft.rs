@@ -1,5 +1,7 @@
 //! Rules in the form of `nft --json list ruleset` (libnftables-json(5)), and our own table.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::COMMENT;
@@ -22,26 +24,26 @@ pub(super) struct Listed {
 pub(super) fn parse(text: &str) -> Result<Listed, serde_json::Error> {
     let root: Value = serde_json::from_str(text)?;
     let mut chains: Vec<Chain> = Vec::new();
-    let mut has_iptables = false;
     let text_of = |value: &Value, key: &str| value[key].as_str().unwrap_or_default().to_owned();
-    for object in root["nftables"].as_array().into_iter().flatten() {
+    let objects = || root["nftables"].as_array().into_iter().flatten();
+    let of_iptables: BTreeSet<String> = objects()
+        .filter_map(|object| object.get("chain"))
+        .filter(|chain| is_of_iptables(chain))
+        .map(|chain| format!("{} {}", text_of(chain, "family"), text_of(chain, "table")))
+        .collect();
+    for object in objects() {
         if let Some(chain) = object.get("chain") {
             let family = text_of(chain, "family");
-            let (table, name) = (text_of(chain, "table"), text_of(chain, "name"));
-            let is_upper = name.chars().any(|c| c.is_ascii_uppercase());
-            if ["ip", "ip6"].contains(&family.as_str())
-                && OF_IPTABLES.contains(&table.as_str())
-                && is_upper
-            {
-                has_iptables = true;
+            let table = format!("{family} {}", text_of(chain, "table"));
+            if of_iptables.contains(&table) {
                 continue;
             }
             let is_ip6 = ["ip6", "inet"].contains(&family.as_str());
             chains.push(Chain {
                 is_forward: is_ip6 && chain["hook"] == "forward",
                 drops: chain["policy"] == "drop",
-                table: format!("{family} {table}"),
-                name,
+                table,
+                name: text_of(chain, "name"),
                 rules: Vec::new(),
             });
         } else if let Some(rule) = object.get("rule") {
@@ -56,8 +58,18 @@ pub(super) fn parse(text: &str) -> Result<Listed, serde_json::Error> {
     let firewall = Firewall::Nft;
     Ok(Listed {
         ruleset: Ruleset { firewall, chains },
-        has_iptables,
+        has_iptables: !of_iptables.is_empty(),
     })
+}
+
+/// Returns whether the chain shows that iptables manages its table. Other chains of the same table
+/// may have any name.
+fn is_of_iptables(chain: &Value) -> bool {
+    let text = |key: &str| chain[key].as_str().unwrap_or_default();
+    let is_upper = |name: &str| name.chars().any(|c| c.is_ascii_uppercase());
+    ["ip", "ip6"].contains(&text("family"))
+        && OF_IPTABLES.contains(&text("table"))
+        && is_upper(text("name"))
 }
 
 fn rule(value: &Value) -> Rule {
@@ -191,7 +203,8 @@ mod tests {
             {"match": {"op": "==", "left": {"payload": {"protocol": "tcp", "field": "dport"}},
                 "right": 6001}}, {"drop": null}]}},
         {"chain": {"family": "ip6", "table": "mangle", "name": "FORWARD", "handle": 1,
-            "type": "filter", "hook": "forward", "prio": -150, "policy": "accept"}}
+            "type": "filter", "hook": "forward", "prio": -150, "policy": "accept"}},
+        {"chain": {"family": "ip6", "table": "mangle", "name": "of-the-user", "handle": 2}}
     ]}"#;
 
     #[test]
