@@ -9,6 +9,8 @@ use std::sync::OnceLock;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::journal;
+
 static NAME: OnceLock<&str> = OnceLock::new();
 
 /// Sets the name of the program, which begins each message. Only the first call has an effect.
@@ -51,10 +53,26 @@ pub fn explained(message: impl Display) -> String {
     }
 }
 
+/// Returns a message about a settings file that cannot be read. `remedy` applies unless the
+/// permission is missing, as for a service with a user of its own.
+pub fn unreadable(path: &Path, error: &io::Error, remedy: &str) -> String {
+    let name = path.display();
+    let chmod = format!("let the user of the program read the file: chmod a+r {name}");
+    let is_denied = error.kind() == io::ErrorKind::PermissionDenied;
+    let remedy = if is_denied { &chmod } else { remedy };
+    format!("cannot read {name}: {error}; {remedy}")
+}
+
 /// Reports an error in one line on standard error; returns the exit code `code`.
 pub fn fail(code: u8, message: impl Display) -> ExitCode {
+    let message = explained(message);
     // Ignore an error: if standard error is closed, the message cannot be shown.
-    let _ = writeln!(io::stderr(), "{}: {}", name(), explained(message));
+    let _ = if journal::reads_standard_error() {
+        // The journal adds the name, and reads the severity as in sd-daemon(3).
+        writeln!(io::stderr(), "<3>{message}")
+    } else {
+        writeln!(io::stderr(), "{}: {message}", name())
+    };
     ExitCode::from(code)
 }
 
@@ -97,6 +115,20 @@ pub fn bar(len: Option<u64>, template: &str, hz: u8) -> ProgressBar {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_remedy_for_unreadable_settings_depends_on_the_fault() {
+        let line = |number| {
+            let error = io::Error::from_raw_os_error(number);
+            unreadable(Path::new("/etc/a.toml"), &error, "correct the path")
+        };
+        assert!(
+            line(13).ends_with("read the file: chmod a+r /etc/a.toml"),
+            "{}",
+            line(13)
+        );
+        assert!(line(2).ends_with("; correct the path"), "{}", line(2));
+    }
 
     #[test]
     fn faults_of_file_systems_have_a_remedy() {

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
 
 use redpoll_program::log::LogLevel;
+use redpoll_program::output::unreadable;
 
 use super::args::{ConfigArgs, Options, PolicyArg};
 use super::rules::interface;
@@ -69,9 +70,12 @@ impl ConfigFile {
                 return Ok(None);
             }
             Err(error) => {
-                let line =
-                    format!("cannot read {name}: {error}; correct --config, or leave it out");
-                return Err((USAGE, line));
+                let remedy = if self.is_named {
+                    "correct --config, or leave it out"
+                } else {
+                    "replace it by a file of text, or remove it"
+                };
+                return Err((USAGE, unreadable(&self.path, &error, remedy)));
             }
             Ok(text) => text,
         };

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::Parser;
 use clap::error::ErrorKind;
 use redpoll_linux::radio::spec::RadioSpec;
+use redpoll_program::output::unreadable;
 use toml::de::{DeTable, DeValue};
 
 use super::args::UpArgs;
@@ -109,7 +110,7 @@ fn value_of(words: &[OsString], option: &str) -> Option<OsString> {
 fn read(path: &Path) -> Result<Vec<Entry>, String> {
     let name = path.display().to_string();
     let text = std::fs::read_to_string(path)
-        .map_err(|error| format!("--config: cannot read {name}: {error}; correct the path"))?;
+        .map_err(|error| format!("--config: {}", unreadable(path, &error, "correct the path")))?;
     parse(&name, &text)
 }
 

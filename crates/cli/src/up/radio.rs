@@ -1,6 +1,6 @@
 //! `redpoll up --radio`: this computer is the border router of a real mesh.
 
-use std::io::IsTerminal as _;
+use std::io::{ErrorKind, IsTerminal as _};
 use std::path::Path;
 
 use nix::sys::signal::Signal;
@@ -67,7 +67,7 @@ pub(super) fn up(
     let clock = Clock::start();
     let identity = identity(args, &scenario, &scenario.nodes[border]);
     let radio = Radio::open(&spec, identity, clock.now());
-    let mut radio = radio.map_err(|error| failed(format!("--radio {url}: {error}")))?;
+    let mut radio = radio.map_err(|error| failed(cannot_open(url, &spec, &error)))?;
     let Some((version, caps)) = set_up(&mut radio, clock, &mut signals)? else {
         return Ok(0);
     };
@@ -113,6 +113,26 @@ pub(super) fn up(
     }
     let gateway = Gateway::on_clock(clock, joined.tun, forwarder).with_reach(reach);
     live(&mut mesh, gateway, &mut signals, reload, supervisor)
+}
+
+/// Returns a message about a radio that cannot be opened, with the remedy if it is known.
+fn cannot_open(url: &str, spec: &RadioSpec, error: &std::io::Error) -> String {
+    let remedy = match (spec, error.kind()) {
+        (RadioSpec::Spinel(LineSpec::Uart { .. }), ErrorKind::NotFound) => {
+            "; plug the stick in, or name another device (`ls /dev/serial/by-id` shows sticks)"
+        }
+        (RadioSpec::Spinel(LineSpec::Uart { .. }), ErrorKind::PermissionDenied) => {
+            "; add the user of the program to the group that owns the device (`ls -lL` shows it)"
+        }
+        (RadioSpec::Spinel(LineSpec::Process { .. }), ErrorKind::NotFound) => {
+            "; correct the path of the program"
+        }
+        (RadioSpec::Zep { .. }, ErrorKind::AddrInUse) => {
+            "; end the other program at this address, or choose another with listen="
+        }
+        _ => "",
+    };
+    format!("--radio {url}: {error}{remedy}")
 }
 
 /// Returns a sandbox that allows opening the radio's device or program again after a failure.
@@ -335,4 +355,31 @@ fn state(args: &UpArgs) -> Result<(u32, Store), Failure> {
     let (mut file, stored) = CounterFile::open(path)
         .map_err(|error| unusable(format!("--state {}: {error}", path.display())))?;
     Ok((stored, Box::new(move |counter| file.write(counter))))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use nix::errno::Errno;
+
+    use super::*;
+
+    #[test]
+    fn a_radio_that_cannot_be_opened_has_a_remedy() {
+        let line = |url: &str, number| {
+            let error = io::Error::from_raw_os_error(number);
+            cannot_open(url, &url.parse().unwrap(), &error)
+        };
+        let uart = "spinel+hdlc+uart:///dev/ttyACM0";
+        let absent = line(uart, Errno::ENOENT as i32);
+        assert!(
+            absent.contains("ttyACM0: No such file or directory"),
+            "{absent}"
+        );
+        assert!(absent.contains("; plug the stick in"), "{absent}");
+        assert!(line(uart, Errno::EACCES as i32).contains("the group that owns"));
+        let taken = line("zep://127.0.0.1:1", Errno::EADDRINUSE as i32);
+        assert!(taken.contains("choose another with listen="), "{taken}");
+    }
 }

@@ -55,6 +55,10 @@ fn main() -> ExitCode {
                 "the_example_has_every_setting_with_its_default",
                 dist::example,
             ),
+            Case::new(
+                "a_fatal_error_has_its_severity_in_the_journal",
+                service::a_fatal_error_has_its_severity,
+            ),
             Case::with(IP6TABLES, "ctrl_c_sets_free_what_is_held", ctrl_c_sets_free),
             Case::with(IP6TABLES, "a_single_flow_is_not_delayed", contention::alone),
             Case::with(

@@ -178,6 +178,22 @@ pub fn logs() {
     the_journal_gets_entries_with_fields();
 }
 
+/// The journal reads the severity of the message with which the program ends.
+pub fn a_fatal_error_has_its_severity() {
+    let folder = Folder::new("taim-fatal");
+    let log = File::create(folder.file("log")).unwrap();
+    let place = log.metadata().unwrap();
+    let stream = format!("{}:{}", place.st_dev(), place.st_ino());
+    let mut program = Daemon::plain(&["--check-config", "--config", "/nowhere/taim.toml"]);
+    let status = program.env("JOURNAL_STREAM", stream).stderr(log).status();
+    assert_eq!(status.unwrap().code(), Some(2));
+    let text = std::fs::read_to_string(folder.file("log")).unwrap();
+    assert!(
+        text.starts_with("<3>cannot read /nowhere/taim.toml: "),
+        "{text}"
+    );
+}
+
 /// Starts a program whose standard error is read by a journal, according to its environment. The
 /// test is the journal: the program sees the test's socket at the place of the journal's socket.
 fn the_journal_gets_entries_with_fields() {
