@@ -18,7 +18,7 @@ SKIPPED := $(CURDIR)/target/skipped
 export REDPOLL_SKIPPED := $(SKIPPED)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build install-c c-libs demo see test interop soak fairness taim fuzz dissect-check radiofuzz chaos chaos-mutants proofs proofs-mutants mutants coverage drill drill-test drill-grid why-test heal many firmware-test rcp-test thread thread-test size boards hosts purity figures nrf52840 validate scale bench package publish-check release release-publish dist dist-test wheel-test taim-memory web webtest picture wasm wasm-test pythontest book clean
+.PHONY: help setup build install-c c-libs demo see test interop soak fairness taim fuzz dissect-check radiofuzz chaos chaos-mutants proofs proofs-mutants mutants coverage drill drill-test drill-grid why-test heal many firmware-test rcp-test thread thread-test size boards hosts purity figures nrf52840 validate scale bench package publish-check release release-publish dist dist-test vm-test wheel-test taim-memory web webtest picture wasm wasm-test pythontest book clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s  %s\n", $$1, $$2}'
@@ -233,6 +233,10 @@ dist: ## Build the files of a release in target/dist (DIST="--twice" to compare 
 dist-test: ## Test the packages of make dist in Debian 11, 12 and 13 on three architectures (needs root)
 	@scripts/setup.sh dist
 	@$(CARGO) xtask dist-test $(DIST)
+
+vm-test: ## Test the packages of make dist for amd64 under systemd, with nft, ip6tables and a reboot, in a virtual machine with Debian 12 (needs root)
+	@scripts/setup.sh vm
+	@$(CARGO) xtask vm-test
 
 wheel-test: ## Build the Python wheel for this computer's architecture, install it in an empty virtual environment, and check the times of the installation and of a first run
 	@scripts/setup.sh dist

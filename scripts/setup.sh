@@ -2,7 +2,7 @@
 # Installs the tools that a make target needs and the machine lacks, and announces
 # each step first. A second run finds everything installed, and prints one line.
 #
-#   scripts/setup.sh build|demo|test|web|webtest|wasm|book|fuzz|mutants|coverage|size|purity|boards|hosts|validate|bench|publish|semver|nrf52840|rcp|thread|c-libs|dist
+#   scripts/setup.sh build|demo|test|web|webtest|wasm|book|fuzz|mutants|coverage|size|purity|boards|hosts|validate|bench|publish|semver|nrf52840|rcp|thread|c-libs|dist|vm
 #
 # Rust comes from rustup, or otherwise from the distribution; packages come from
 # apt, as root or by sudo. Without root the script continues: it names each
@@ -499,6 +499,13 @@ if [ "$purpose" = dist ]; then
     need qemu-system-arm qemu-system-arm "measuring the memory of redpoll-taim on an emulated board"
     need cpio cpio "measuring the memory of redpoll-taim on an emulated board"
 fi
+
+if [ "$purpose" = vm ]; then
+    need debootstrap debootstrap "testing packages in a virtual machine"
+    need qemu-system-x86_64 qemu-system-x86 "testing packages in a virtual machine"
+    need mke2fs e2fsprogs "testing packages in a virtual machine"
+fi
+
 if [ "$purpose" = hosts ]; then
     get_more_targets armv7-unknown-linux-gnueabihf aarch64-unknown-linux-gnu
 fi

@@ -170,6 +170,9 @@ Usage: cargo xtask CHECK
               --wheel           instead: install the wheel in an empty environment; print
                                 and check the time of the installation and the time
                                 until the first result
+  vm-test   runs the packages of target/dist for amd64 in a virtual machine with Debian 12,
+            systemd and real firewalls (needs root, debootstrap and QEMU: scripts/setup.sh
+            vm)
   fuzz      feeds random bytes to every fuzz target (needs nightly and cargo-fuzz)
               --seconds N       for each target (default: 60)
   firmware  tests the leaf on emulated microcontrollers, with simulated nodes
@@ -277,6 +280,7 @@ fn check_programs(workspace: &Workspace, args: &[&str]) -> Result<Option<Outcome
         ["dist-test"] => dist::test(workspace, None),
         ["dist-test", "--wheel"] => dist::wheel(workspace),
         ["dist-test", "--only", text] => dist::test(workspace, Some(text)),
+        ["vm-test"] => dist::vm(workspace),
         ["features"] => features::check(workspace),
         ["hosts"] => hosts::check(workspace),
         ["c-check"] => clib::check(workspace).map(told),

@@ -99,7 +99,7 @@ pub fn run(workspace: &Workspace, only: Option<&str>) -> Outcome {
                 continue;
             }
             println!("dist-test: {name}");
-            let outcome = match system(&folder, suite, arch) {
+            let outcome = match system(&folder, &name, (suite, INCLUDED), arch) {
                 Ok(system) => judged(workspace, &system, arch, &mut failed),
                 Err(failure) => format!("skipped: {failure}"),
             };
@@ -132,10 +132,14 @@ fn judged(workspace: &Workspace, system: &Path, arch: &Arch, failed: &mut Vec<St
     }
 }
 
-/// Makes a fresh Debian system, and returns its folder.
-fn system(folder: &Path, suite: &str, arch: &Arch) -> Result<PathBuf, Failure> {
-    let name = format!("{suite}-{}", arch.debian);
-    let (root, packed) = (folder.join(&name), folder.join(format!("{name}.tar")));
+/// Makes a fresh Debian system of this suite with these packages, and returns its folder.
+pub(super) fn system(
+    folder: &Path,
+    name: &str,
+    (suite, included): (&str, &str),
+    arch: &Arch,
+) -> Result<PathBuf, Failure> {
+    let (root, packed) = (folder.join(name), folder.join(format!("{name}.tar")));
     if root.exists() {
         unmount(&root);
         std::fs::remove_dir_all(&root).map_err(|error| cannot("remove", &root, &error))?;
@@ -156,7 +160,7 @@ fn system(folder: &Path, suite: &str, arch: &Arch) -> Result<PathBuf, Failure> {
         return Ok(root);
     }
     let mut bootstrap = Command::new("debootstrap");
-    bootstrap.args(["--variant=minbase", &format!("--include={INCLUDED}")]);
+    bootstrap.args(["--variant=minbase", &format!("--include={included}")]);
     bootstrap.arg(format!("--arch={}", arch.debian));
     if !is_native {
         bootstrap.arg("--foreign");
@@ -374,7 +378,8 @@ fn offer(package: &Path, name: &str, folder: &Path) -> Outcome {
     std::fs::remove_dir_all(&tree).map_err(|error| cannot("remove", &tree, &error))
 }
 
-fn package(folder: &Path, prefix: &str, arch: &Arch) -> Result<PathBuf, Failure> {
+/// Returns the package of the folder whose name begins with `prefix`, for this architecture.
+pub(super) fn package(folder: &Path, prefix: &str, arch: &Arch) -> Result<PathBuf, Failure> {
     let end = format!("_{}.deb", arch.debian);
     let fits = |path: &PathBuf| {
         let name = path
@@ -388,7 +393,7 @@ fn package(folder: &Path, prefix: &str, arch: &Arch) -> Result<PathBuf, Failure>
     found.ok_or_else(|| Failure::new(format!("no package {prefix}*{end}: make dist")))
 }
 
-fn copy(from: &Path, to: &Path) -> Outcome {
+pub(super) fn copy(from: &Path, to: &Path) -> Outcome {
     std::fs::copy(from, to)
         .map(drop)
         .map_err(|error| cannot("copy", from, &error))

@@ -7,8 +7,8 @@
 //! - `bill`: the components of each program, in CycloneDX.
 //!
 //! `traces` fails if one of the files contains a path of this computer.
-//! `wheel` measures the installation of the wheel, `chroots` tests the packages in Debian's releases, and `short`
-//! checks one of them in CI.
+//! `wheel` measures the installation of the wheel, `chroots` tests the packages in Debian's releases, `vm` uses them
+//! under systemd in a virtual machine, and `short` checks one of them in CI.
 
 mod bill;
 mod c;
@@ -18,6 +18,7 @@ mod programs;
 mod python;
 mod short;
 mod traces;
+mod vm;
 mod wheel;
 
 use std::ffi::OsString;
@@ -30,6 +31,7 @@ use crate::workspace::{self, Workspace};
 
 pub use chroots::run as test;
 pub use short::run as short;
+pub use vm::run as vm;
 pub use wheel::run as wheel;
 
 /// An architecture of a release.
