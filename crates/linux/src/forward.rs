@@ -88,7 +88,8 @@ fn reason(source: &io::Error) -> String {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ForwardCounters {
     pub accepted: u32,
-    /// Connections that waited for room in the border router, or for [`Forwarder::MAX_OPENING`].
+    /// Connections that waited, because the border router had no room or as many handshakes as
+    /// [`Forwarder::MAX_OPENING`] were in progress with their node.
     pub waited: u32,
     /// Connections that failed in the mesh: refused, reset or timed out there.
     pub broken_by_mesh: u32,

@@ -59,8 +59,8 @@ fn title(rows: &[&Row]) -> String {
     }
 }
 
-/// Returns all numbers that must fit in the chart: those of the rows, and each band end up to twice
-/// the greatest number of the rows.
+/// Returns all numbers that must fit in the chart: those of the rows, and those ends of their bands
+/// that are at most twice the greatest number of the rows.
 fn heights(rows: &[&Row]) -> Vec<f64> {
     let of_row = |row: &&Row| {
         let (low, high) = spread(row);

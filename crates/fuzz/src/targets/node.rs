@@ -1,5 +1,6 @@
-//! A complete node with frames from its mesh and packets from its host. The node must not panic,
-//! and when no work is left, every datagram slot must be free.
+//! A complete node with frames from its mesh and packets from its host. The node must not panic.
+//! After all connections are released and all timers have expired, every datagram slot must become
+//! free.
 //!
 //! The first byte selects the routes: configured ones, or those of a root, router or leaf of RPL.
 //! The rest is a list of steps: a byte for the kind of event, and for frames, packets and control
