@@ -307,8 +307,9 @@ impl<M: Memory> Lowpan<M> {
         &self.counters
     }
 
-    /// Returns the number of datagrams that wait for the radio or are being sent: queued, pulled,
-    /// forwarded and recoverable ones. Always 0 if [`Memory::ROUTES`] is false.
+    /// Returns the present, greatest and average number of datagrams that wait for the radio or are
+    /// being sent: queued, pulled, forwarded and recoverable ones. All are 0 if
+    /// [`Memory::ROUTES`] is false.
     pub fn occupancy(&self) -> &Occupancy {
         &self.occupancy
     }

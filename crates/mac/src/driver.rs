@@ -59,8 +59,9 @@ pub trait Radio {
     /// Returns the time, in microseconds since power-on or any other origin. It never decreases.
     fn now(&self) -> Instant;
 
-    /// Returns whether a job may start now. Always true, except for radios at the end of a serial
-    /// line, which accept jobs only in the answer to a message.
+    /// Returns whether a job may start now. Always true, except for a radio at the other end of a
+    /// serial line. Such a radio sends requests, and receives jobs only in the answers to them. For
+    /// it, this function returns true if a request waits and the answer has room for a job.
     fn is_ready(&self) -> bool {
         true
     }

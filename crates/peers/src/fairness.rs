@@ -25,7 +25,7 @@ pub const SUBJECTS: [Subject; 3] = [Subject::Redpoll, Subject::Tcplp, Subject::S
 ///
 /// - `jain`: Jain's index of the bytes delivered by both flows; median over the seeds.
 /// - `jain_worst`: the lowest index of all seeds.
-/// - `share`: the subject's share of the bytes delivered by both flows.
+/// - `share`: the subject's share of the bytes delivered by both flows; median over the seeds.
 pub const METRICS: [&str; 3] = ["jain", "jain_worst", "share"];
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -181,7 +181,7 @@ pub struct Share {
 pub struct Part {
     pub bytes: u64,
     pub dropped: u64,
-    /// Packets that the flow passed to the link.
+    /// Packets that the sender passed to the link, including those that the link dropped.
     pub packets: u64,
     /// The sender's retransmission timeouts, including those before the measured time.
     pub timeouts: u32,

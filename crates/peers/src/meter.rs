@@ -15,7 +15,7 @@ pub struct Meter {
     /// Retransmissions whose bytes had all arrived, or were on their way without being lost.
     pub needless: u64,
     pub data_arrived: u64,
-    /// The receiver's segments without payload, SYN, FIN and RST.
+    /// Segments of the receiver that have no payload and no SYN, FIN or RST flag.
     pub acks: u64,
     /// Bytes of packets in both directions, IPv6 headers included.
     pub ip_bytes: u64,

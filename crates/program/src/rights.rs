@@ -107,7 +107,8 @@ impl Rights {
             |what: &str, error: std::io::Error| (FAILED, format!("cannot {what}: {error}"));
         give_up(self.account.as_ref(), keeps).map_err(|error| failed("drop privileges", error))?;
         let mut lines = Vec::new();
-        // No warning with `Keep::Kill`: the user has also started another program as root.
+        // No warning with `Keep::Kill`: this program has also started another program as root, and
+        // `--user` would change the user of both.
         if self.stays_root && !keeps.contains(&Keep::Kill) {
             lines.push("warning: the program keeps running as root, which can write all system files; to run it as another user: --user NAME; to confirm root: --user root".to_owned());
         }

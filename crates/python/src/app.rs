@@ -315,8 +315,9 @@ impl Node {
         self.with(|cx, _| Ok(cx.now.as_micros() as f64 / 1e6))
     }
 
-    /// Calls `on_timer` once after `seconds`; a later call replaces the timer. An application that
-    /// sets 10,000 timers for the same time ends the run.
+    /// Calls `on_timer` once after `seconds`; a later call replaces the timer. The run ends if the
+    /// timer expires 10,000 times at the same virtual time, such as after `wake_in(0)` in each
+    /// `on_timer`.
     fn wake_in(&self, seconds: f64) -> PyResult<()> {
         if !(0.0..=1e9).contains(&seconds) {
             return Err(PyValueError::new_err(format!(

@@ -158,7 +158,8 @@ impl Kept {
     }
 
     /// Performs the missing runs on this computer, `at_once` in parallel, by default one per core.
-    /// Calls `progress` with the numbers of finished and of all runs after each change.
+    /// Whenever runs finish, calls `progress` with how many of the missing runs are finished, and
+    /// with the number of runs that were missing.
     #[pyo3(signature = (at_once=None, progress=None))]
     fn conduct(
         &self,
@@ -195,8 +196,9 @@ impl Kept {
     }
 }
 
-/// Runs `jobs` without holding Python's lock, and stores their results in `store`. Calls `progress`
-/// with the numbers of finished and of all runs; an exception of `progress` ends the runs.
+/// Runs `jobs` without holding Python's lock, and stores their results in `store`. Whenever jobs
+/// finish, calls `progress` with the number of finished jobs and the number of all `jobs`. An
+/// exception of `progress` ends the runs.
 pub fn conduct_here(
     py: Python<'_>,
     jobs: &[Job],

@@ -6,7 +6,7 @@ use super::Forwarding;
 use super::buffers::FragmentBuffer;
 
 impl<M: Memory> Forwarding<M> {
-    /// Returns the number of the ring's entries.
+    /// Returns the capacity of the ring: the number of its entries, used or free.
     pub(super) fn ring(&self) -> u8 {
         self.fragments.as_ref().len().min(254) as u8
     }

@@ -230,7 +230,9 @@ impl<M: Memory> Lowpan<M> {
         }
     }
 
-    /// Returns whether the node's own transport has another datagram for the same node.
+    /// Returns whether `datagram` is of the node's own transport, and another datagram of this
+    /// transport [follows](crate::PulledDatagram::is_followed) to the same next hop.
+    /// Always false without [`segment_pending`](crate::LowpanConfig::segment_pending).
     fn segment_follows(&self, datagram: &InService) -> bool {
         let is_followed = || {
             self.pulled

@@ -74,7 +74,8 @@ const RECOVERY: Duration = Duration::from_secs(300);
 /// time, after half of the lifetime of their routes.
 const ROOT_RESTART: Duration = Duration::from_secs(1_200);
 
-/// Lets a mesh converge, changes it, and lets it converge again. Then undoes a change of a link.
+/// Lets a mesh converge, changes it, and lets it converge again. If `change` changes a link, then
+/// undoes the change, and lets the mesh converge a third time.
 ///
 /// # Errors
 /// A text that describes what did not recover.
