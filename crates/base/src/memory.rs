@@ -22,8 +22,8 @@ pub trait Memory {
 
     /// Whether nodes with this kind of memory can be routers. If not, the compiler omits the code
     /// for forwarding, registrations, packets of sleepy neighbours, ECN marks by random early
-    /// detection, the limit for unresolved neighbours, queue statistics, pauses for forwarding
-    /// neighbours, and SYN cookies.
+    /// detection, the limit for unresolved neighbours, queue statistics, pauses in which neighbours
+    /// forward a datagram, and SYN cookies.
     const ROUTES: bool = Self::Forwards::IS_POSSIBLE;
 
     /// Whether nodes with this kind of memory can have a radio. If not, all packets pass through

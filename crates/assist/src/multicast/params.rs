@@ -31,7 +31,7 @@ pub struct Params {
 
 impl Default for Params {
     /// Returns the RFC's defaults, with a link latency of 10 ms; for the border, 4 packets in a row
-    /// and one every 2 s.
+    /// and then one every 2 s.
     fn default() -> Self {
         let imin = Duration::from_millis(100);
         Params {

@@ -11,8 +11,8 @@ const ADVANCE_MAX: i32 = 1 << 20;
 /// A number that an off-path attacker guesses is plausible with a chance of 2^-16.
 const ANSWER_MAX: i32 = 0xffff;
 
-/// Limit of a round-trip sample from new bytes, while the flow has no retransmission timeout. A
-/// longer time is not a sample.
+/// An end sends a new byte after an acknowledgment of all its data. The time between both is a
+/// round-trip sample, if it is at most this limit while the flow has no retransmission timeout.
 const FIRST_MAX: Duration = Duration::from_secs(60);
 
 /// A round-trip time, smoothed as in RFC 6298 §2.

@@ -47,8 +47,8 @@ pub enum Conn {
     },
     /// Open, or closed after it was open.
     Open(Open),
-    /// Ended, without a connection in the engine. The field is true until C has received the event
-    /// of this end.
+    /// Over, without a connection in the engine. The field is true while the event that reports
+    /// this is still due to C.
     Over(bool),
 }
 

@@ -79,7 +79,8 @@ fn numbered(nodes: usize, text: &mut String) -> Vec<Pair> {
     (1..=nodes / 2).map(|half| pair(2 * half)).collect()
 }
 
-/// Places nodes at random in a square. Each sender is paired with the nearest node that is free.
+/// Places nodes at random in a square. Each sender is paired with the nearest node that is in no
+/// pair yet.
 fn geometric(nodes: usize, text: &mut String) -> Vec<Pair> {
     let side_m = SPACING_M * (nodes as f64).sqrt();
     let mut rng = Rng::new(SEED);
