@@ -104,7 +104,8 @@ pub struct Verdicts {
     pub lead: Option<Difference>,
     /// The unchanged scenario.
     pub before: Judged,
-    /// Effect of half a step along each parameter.
+    /// Effect of a change of each parameter: by half a step in a range, or to the next value in a
+    /// list.
     pub neighbours: Vec<Neighbour>,
     /// Reasons why no better point was found.
     pub bounds: Vec<Bound>,

@@ -122,7 +122,7 @@ impl Daos {
         }
     }
 
-    /// Returns the earlier of `at` and the time of the next event.
+    /// Returns the earlier of `at` and the time at which this type next has to act.
     pub(super) fn earlier(&self, at: Instant) -> Instant {
         let at = match &self.pending {
             Some(pending) => at.min(pending.until),
@@ -244,8 +244,8 @@ impl<P: Profile> Downward<P> {
     /// too, and therefore has another DTSN.
     pub(in crate::net::routing::rpl) fn on_trigger(&mut self, cx: &Context<'_, P>) -> bool {
         // In storing mode a node need not forward the parent's request to its children. This node
-        // does, to restore routes that are lost farther down. If each DIO increments the DTSN, the
-        // next DIO is the request.
+        // does, to restore routes that are lost farther down. If each multicast DIO increments the
+        // DTSN, the next DIO is the request.
         let asks = !cx.shared.config.dtsn_each_dio;
         if asks {
             self.ask_for_daos();

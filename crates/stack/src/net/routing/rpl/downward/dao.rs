@@ -55,7 +55,8 @@ impl<P: Profile> Downward<P> {
         };
         let advertiser = DaoSender { src, near: hop };
         let taken = self.take_targets(cx, upward, identity, advertiser, dao)?;
-        // The neighbour that gets the answer. If it may not exist, `may_try` limits frames to it.
+        // The neighbour that gets the answer. If nothing proves that it exists, `may_try`
+        // limits frames to it.
         let hop = match dodag.is_storing() {
             true => near,
             false => Peer::at(&src).filter(|_| is_child(upward, dodag, dao)),

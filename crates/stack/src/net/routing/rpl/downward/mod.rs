@@ -167,7 +167,7 @@ impl<P: Profile> Downward<P> {
 
     // --- time ---
 
-    /// Returns the earlier of `at` and the time of the next event.
+    /// Returns the earlier of `at` and the time at which this type next has to act.
     pub(super) fn earlier(&self, at: Instant) -> Instant {
         self.inquiries.earlier(self.daos.earlier(at))
     }

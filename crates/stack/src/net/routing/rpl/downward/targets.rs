@@ -159,8 +159,8 @@ impl<P: Profile> Downward<P> {
         // RFC 6550 §9.2.2: a repetition is not advertised again, nor is a target that a child takes
         // over from another child with the same Path Sequence: the parent's next hop to the target
         // remains this node. Two kinds of repetition are advertised: a brief route whose next hop
-        // has been proven since, and one that renews the route by over a quarter of its lifetime,
-        // as some routers send it.
+        // has been proven since, and one that extends the route's end by over a quarter of the
+        // route's lifetime. Some routers send such repetitions.
         let is_repeated = good.is_some_and(|known| {
             let is_longer =
                 !is_brief && (known.is_brief(now, brief_s) || downward.renews(now, &known));

@@ -66,7 +66,7 @@ impl UnackedHop {
         self.frames() >= FRAMES_OF_PROVEN
     }
 
-    /// Returns whether two frames had no acknowledgement, or two inquiries no answer.
+    /// Returns whether at least two frames had no acknowledgement, or two inquiries no answer.
     pub(crate) fn is_doubtful(self) -> bool {
         self.frames() >= FRAMES_OF_UNPROVEN
     }
