@@ -268,10 +268,21 @@ get_cargo_tool() {
     lack "$name"
 }
 
-# Builds xtask, which runs the checks. A compile error is reported later, when xtask is run.
+# Builds xtask, which runs the checks. A compile error is reported later, when xtask is run. On a new
+# machine, the lints also begin here, because installing packages uses only one processor core. The check
+# of the lints then finds this work done, and shows its warnings.
 build_checks() {
-    [ -x "${CARGO_TARGET_DIR:-target}/debug/xtask" ] || say "cargo build xtask (into target, about a minute)"
+    is_new=""
+    if [ ! -x "${CARGO_TARGET_DIR:-target}/debug/xtask" ]; then
+        is_new=yes
+        say "cargo build xtask (into target, about a minute)"
+    fi
     cargo build --quiet --bin xtask 2>/dev/null
+    get_cargo_tool cargo-deb 3.8.0 "the package of redpoll-taim"
+    if [ -n "$is_new" ]; then
+        say "cargo clippy (into target, two minutes in the background)"
+        cargo clippy --quiet --workspace --all-targets -- -D warnings >/dev/null 2>&1
+    fi
 }
 
 if [ "$purpose" = test ]; then
@@ -285,7 +296,7 @@ if [ "$purpose" = test ]; then
         have cargo-fmt || need cargo-fmt rustfmt-web "the check of the code's format"
         have cargo-clippy || need cargo-clippy rust-web-clippy "the lints"
     fi
-    { build_checks; get_cargo_tool cargo-deb 3.8.0 "the package of redpoll-taim"; } &
+    build_checks &
     compiled=$!
     get_packages_of_tests
     get_thumb
