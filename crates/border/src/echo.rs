@@ -18,7 +18,8 @@ const BURST: Duration = Duration::from_secs(16);
 /// Limits the echo requests to each destination.
 #[derive(Clone, Debug)]
 pub(crate) struct EchoLimit {
-    /// Time until which each meter is occupied.
+    /// For each meter (a rate limiter of some destinations), the time until which the bytes of
+    /// passed requests occupy it.
     occupied: [Instant; METERS],
 }
 

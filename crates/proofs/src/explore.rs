@@ -38,7 +38,7 @@ pub trait Model {
     /// without loss. The check may consume the state.
     ///
     /// # Errors
-    /// A text that describes what does not happen.
+    /// A text that describes what should be possible from this state, but is not.
     fn finish(&self, _: Self::World) -> Result<(), String> {
         Ok(())
     }

@@ -21,7 +21,7 @@ pub struct FlowCounters {
     pub released: u64,
     /// Total waiting time of the released packets, in microseconds.
     pub waited_us: u64,
-    /// Longest waiting time of a packet, in microseconds.
+    /// Longest time that a packet has waited so far, in microseconds.
     pub longest_wait_us: u64,
 }
 

@@ -12,7 +12,7 @@ pub struct Counters {
     pub released: u64,
     /// Total waiting time of the packets that have waited, in microseconds.
     pub waited_us: u64,
-    /// Longest waiting time of a packet, in microseconds.
+    /// Longest time that a packet has waited so far, in microseconds.
     pub longest_wait_us: u64,
     /// Packets that left because [`Params::max_wait`](super::Params::max_wait) or
     /// [`Lead::max_hold`](super::Lead::max_hold) was over.
