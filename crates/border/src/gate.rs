@@ -73,6 +73,23 @@ pub struct GateCounters {
     pub foreign_source: u32,
 }
 
+impl GateCounters {
+    /// Returns the name and count of every reason for dropped packets, except the node's own
+    /// reasons ([`NodeCounters::drops`](redpoll_stack::NodeCounters::drops)).
+    pub fn drops(&self) -> [(&'static str, u32); 8] {
+        [
+            ("malformed", self.malformed),
+            ("spoofed_source", self.spoofed_source),
+            ("not_for_mesh", self.not_for_mesh),
+            ("foreign_destination", self.foreign_destination),
+            ("echo_limit", self.echo_limit),
+            ("withheld_malformed", self.withheld_malformed),
+            ("unroutable_source", self.unroutable_source),
+            ("foreign_source", self.foreign_source),
+        ]
+    }
+}
+
 /// The host side of a border router: it passes or refuses packets by the mesh's prefix.
 #[derive(Clone, Debug)]
 pub struct Gate {

@@ -13,9 +13,11 @@
 )]
 #![warn(missing_docs)]
 
+mod drops;
 mod echo;
 mod gate;
 mod splice;
 
+pub use drops::each_drop;
 pub use gate::{Gate, GateCounters, Rejected, Withheld};
 pub use splice::{Splice, ToHost};

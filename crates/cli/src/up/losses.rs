@@ -1,12 +1,14 @@
 //! Log lines about what a border router on a radio lost or refused: at most one line of a kind in
 //! each interval.
 
+use std::fmt::Display;
+
 use redpoll_base::{Duration, Instant};
+use redpoll_border::each_drop;
 use redpoll_linux::forward::{Ending, ForwardEvent, Passage};
 use redpoll_linux::gateway::Gateway;
 use redpoll_linux::radio::mesh::RadioMesh;
-use redpoll_stack::mac::security::Refusal;
-use redpoll_stack::{DropReason, Profile};
+use redpoll_stack::Profile;
 use tracing::{debug, warn};
 
 /// Shortest interval between two lines of the same kind.
@@ -14,19 +16,10 @@ const INTERVAL: Duration = Duration::from_secs(10);
 /// Interval between two comparisons of the counters, if the last one found no loss.
 const PERIOD: Duration = Duration::from_secs(1);
 
-/// The subject of a line.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
-    /// Packets or connections beyond a limit of this computer or of the border router, or packets
-    /// with a false source. The text names the cause.
-    Warning(&'static str),
-    /// Packets dropped for another reason.
-    Packet(DropReason),
-    /// Frames dropped by link-layer security.
-    Frame(Refusal),
-}
+/// A reason for dropped packets or frames, as layer and name in reports, and their number.
+type Loss = (String, u64);
 
-/// The counts at the last report, in the order of [`counts`].
+/// The losses at the last report, in the order of [`losses`].
 #[derive(Default)]
 pub(super) struct Losses {
     last: Vec<u64>,
@@ -49,27 +42,26 @@ impl Losses {
 
     /// Logs each count that grew since the last report. Returns whether one did.
     pub(super) fn log<P: Profile>(&mut self, mesh: &RadioMesh<P>, gateway: &Gateway) -> bool {
-        let grown = self.grown(&counts(mesh, gateway));
-        for (kind, count) in &grown {
-            match kind {
-                Kind::Warning(text) => warn!(count, "{text}"),
-                Kind::Packet(reason) => debug!(count, %reason, "packets were dropped"),
-                Kind::Frame(reason) => warn!(count, %reason, "link-layer security refused frames"),
+        let grown = self.grown(losses(mesh, gateway));
+        for (reason, count) in &grown {
+            match warning(reason) {
+                Some(text) => warn!(count, %reason, "{text}"),
+                None => debug!(count, %reason, "packets or frames were dropped"),
             }
         }
         !grown.is_empty()
     }
 
-    /// Returns by how much each of `counts` is greater than at the last call.
-    fn grown(&mut self, counts: &[(Kind, u64)]) -> Vec<(Kind, u64)> {
-        self.last.resize(counts.len(), 0);
+    /// Returns by how much each of `losses` is greater than at the last call.
+    fn grown(&mut self, losses: Vec<Loss>) -> Vec<Loss> {
+        self.last.resize(losses.len(), 0);
         let mut grown = Vec::new();
-        for (last, &(kind, count)) in self.last.iter_mut().zip(counts) {
+        for (last, (reason, count)) in self.last.iter_mut().zip(losses) {
             // A counter of 32 bits that wrapped is reported from zero on.
             let since = count.checked_sub(*last).unwrap_or(count);
             *last = count;
             if since > 0 {
-                grown.push((kind, since));
+                grown.push((reason, since));
             }
         }
         grown
@@ -95,94 +87,113 @@ pub(super) fn log_forward(event: &ForwardEvent) {
     }
 }
 
-fn counts<P: Profile>(mesh: &RadioMesh<P>, gateway: &Gateway) -> Vec<(Kind, u64)> {
-    let gate = mesh.gate().counters();
-    let mut counts = vec![
+fn losses<P: Profile>(mesh: &RadioMesh<P>, gateway: &Gateway) -> Vec<Loss> {
+    let mut losses = vec![
+        ("host.to_mesh_full".to_owned(), mesh.turned_away()),
         (
-            Kind::Warning(
-                "packets from this computer were dropped: the queue to the mesh was full",
-            ),
-            mesh.turned_away(),
-        ),
-        (
-            Kind::Warning("packets from the mesh were dropped: this computer did not accept them"),
+            "host.refused".to_owned(),
             gateway.counters().refused_by_host,
         ),
-        (
-            Kind::Warning(
-                "packets from the mesh were dropped: their source is not an address of the mesh",
-            ),
-            u64::from(gate.unroutable_source) + u64::from(gate.foreign_source),
-        ),
-        (
-            Kind::Warning(
-                "packets into the mesh were dropped: their source is an address of the mesh",
-            ),
-            u64::from(gate.spoofed_source),
-        ),
-        (
-            Kind::Warning(
-                "echo requests were dropped: they exceeded 256 bytes a second to one node",
-            ),
-            u64::from(gate.echo_limit),
-        ),
     ];
-    let drops = mesh.node().counters().drops();
-    counts.extend(drops.map(|(reason, count)| (kind(reason), count.into())));
-    if let Some(security) = mesh.node().security() {
-        let refusals = security.counters().refusals();
-        counts.extend(refusals.map(|(why, count)| (Kind::Frame(why), count.into())));
+    let mut add = |layer: &str, reason: &dyn Display, count: u32| {
+        losses.push((format!("{layer}.{reason}"), count.into()));
+    };
+    for (reason, count) in mesh.gate().counters().drops() {
+        add("host", &reason, count);
     }
-    counts
+    each_drop(mesh.node(), add);
+    losses
 }
 
-/// Returns the warning for a full table, queue or buffer, or the plain reason.
-fn kind(reason: DropReason) -> Kind {
-    match reason {
-        DropReason::NoSlot => Kind::Warning(
-            "packets were dropped: all packet buffers of the border router were in use",
-        ),
-        DropReason::HostQueueFull => {
-            Kind::Warning("packets from the mesh were dropped: the queue to this computer was full")
+/// Returns the text of a warning about a full table, queue or buffer, or about a false sender;
+/// `None` for other reasons.
+fn warning(reason: &str) -> Option<&'static str> {
+    Some(match reason {
+        "host.to_mesh_full" => {
+            "packets from this computer were dropped: the queue to the mesh was full"
         }
-        DropReason::UdpFull => Kind::Warning(
-            "datagrams to the border router were dropped: the socket's buffer was full",
-        ),
-        DropReason::NoConnectionSlot => Kind::Warning(
-            "connections to the border router were refused: all its sockets were in use",
-        ),
-        DropReason::BacklogFull => Kind::Warning(
-            "connections to the border router were refused: its application accepts too slowly",
-        ),
-        reason => Kind::Packet(reason),
-    }
+        "host.refused" => "packets from the mesh were dropped: this computer did not accept them",
+        "host.unroutable_source" | "host.foreign_source" => {
+            "packets from the mesh were dropped: their source is not an address of the mesh"
+        }
+        "host.spoofed_source" => {
+            "packets into the mesh were dropped: their source is an address of the mesh"
+        }
+        "host.echo_limit" => {
+            "echo requests were dropped: they exceeded 256 bytes a second to one node"
+        }
+        "ip.no_packet_slot" | "lowpan.no_slot" => {
+            "packets were dropped: all packet buffers of the border router were in use"
+        }
+        "ip.host_queue_full" => {
+            "packets from the mesh were dropped: the queue to this computer was full"
+        }
+        "ip.udp_full" => {
+            "datagrams to the border router were dropped: the socket's buffer was full"
+        }
+        "ip.no_connection_slot" => {
+            "connections to the border router were refused: all its sockets were in use"
+        }
+        "ip.backlog_full" => {
+            "connections to the border router were refused: its application accepts too slowly"
+        }
+        "lowpan.no_fragment_buffer" => {
+            "fragments were dropped: all fragment buffers of the border router were in use"
+        }
+        "lowpan.evicted" => "incomplete packets were dropped: newer packets needed their buffers",
+        "lowpan.indirect_full" => {
+            "packets were dropped: too many already waited for their sleepy node"
+        }
+        reason if reason.starts_with("security.") => "link-layer security refused frames",
+        _ => return None,
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use redpoll_border::GateCounters;
+    use redpoll_stack::NodeCounters;
+    use redpoll_stack::lowpan::LowpanCounters;
+
     use super::*;
 
     #[test]
     fn only_what_grew_since_the_last_report_is_logged() {
-        let kinds = [Kind::Warning("full"), Kind::Packet(DropReason::NoRoute)];
         let mut losses = Losses::default();
         let mut grown = |counts: [u64; 2]| {
-            let counts: Vec<_> = kinds.into_iter().zip(counts).collect();
-            losses.grown(&counts)
+            let reasons = ["a", "b"].map(str::to_owned);
+            let grown = losses.grown(reasons.into_iter().zip(counts).collect());
+            grown
+                .into_iter()
+                .map(|(reason, count)| format!("{reason} {count}"))
+                .collect::<Vec<_>>()
         };
-        assert_eq!(grown([0, 0]), []);
-        assert_eq!(grown([2, 0]), [(kinds[0], 2)]);
-        assert_eq!(grown([2, 0]), []);
-        assert_eq!(grown([5, 1]), [(kinds[0], 3), (kinds[1], 1)]);
-        assert_eq!(grown([5, 0]), []);
-        assert_eq!(grown([4, 0]), [(kinds[0], 4)]);
+        assert!(grown([0, 0]).is_empty());
+        assert_eq!(grown([2, 0]), ["a 2"]);
+        assert!(grown([2, 0]).is_empty());
+        assert_eq!(grown([5, 1]), ["a 3", "b 1"]);
+        assert_eq!(grown([4, 1]), ["a 4"]);
     }
 
+    /// Each reason with a warning has the name that a counter gives it.
     #[test]
-    fn a_full_queue_has_a_warning_that_names_it() {
-        assert!(
-            matches!(kind(DropReason::HostQueueFull), Kind::Warning(text) if text.ends_with("the queue to this computer was full"))
+    fn the_reasons_of_warnings_exist() {
+        let node = NodeCounters::default();
+        let mut known: Vec<String> = node
+            .drops()
+            .map(|(reason, _)| format!("ip.{reason}"))
+            .collect();
+        known.extend(
+            GateCounters::default()
+                .drops()
+                .map(|(reason, _)| format!("host.{reason}")),
         );
-        assert_eq!(kind(DropReason::NoRoute), Kind::Packet(DropReason::NoRoute));
+        known.extend(
+            LowpanCounters::default()
+                .drops()
+                .map(|(reason, _)| format!("lowpan.{reason}")),
+        );
+        let warned = known.iter().filter(|reason| warning(reason).is_some());
+        assert_eq!(warned.count(), 13, "{known:?}");
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
-use redpoll_border::Gate;
+use redpoll_border::{Gate, each_drop};
 
 use crate::air::{Counts, Outcome};
 use crate::node::SimNode;
@@ -37,33 +37,9 @@ pub(crate) fn drops(
         }
     }
     if let Some(node) = node {
-        let mac = node.mac().counters();
-        for (reason, count) in [
-            ("no_ack", mac.dropped_no_ack),
-            ("channel_access_failure", mac.dropped_channel_access),
-            ("duplicate", mac.rx_duplicates),
-            ("malformed", mac.rx_malformed),
-            ("other_pan", mac.rx_other_pan),
-            ("not_for_us", mac.rx_not_for_us),
-            ("version", mac.rx_version),
-            ("secured", mac.rx_secured),
-            ("unsealed", mac.dropped_unsealed),
-            ("unsupported_type", mac.rx_unsupported_type),
-            ("no_source", mac.rx_no_source),
-        ] {
-            add("mac", &reason, count.into());
-        }
-        if let Some(security) = node.security() {
-            for (reason, count) in security.counters().refusals() {
-                add("security", &reason, count.into());
-            }
-        }
-        for (reason, count) in node.lowpan().counters().drops() {
-            add("lowpan", &reason, count.into());
-        }
-        for (reason, count) in node.counters().drops() {
-            add("ip", &reason, count.into());
-        }
+        each_drop(node, |layer, reason, count| {
+            add(layer, reason, count.into())
+        });
         if let Some(groups) = node.assistant().groups() {
             let counters = groups.counters();
             for (reason, count) in [
@@ -79,17 +55,7 @@ pub(crate) fn drops(
         }
     }
     if let Some(host) = host {
-        let counters = host.gate.counters();
-        for (reason, count) in [
-            ("malformed", counters.malformed),
-            ("spoofed_source", counters.spoofed_source),
-            ("not_for_mesh", counters.not_for_mesh),
-            ("foreign_destination", counters.foreign_destination),
-            ("echo_limit", counters.echo_limit),
-            ("withheld_malformed", counters.withheld_malformed),
-            ("unroutable_source", counters.unroutable_source),
-            ("foreign_source", counters.foreign_source),
-        ] {
+        for (reason, count) in host.gate.counters().drops() {
             add("host", &reason, count.into());
         }
         add("host", &"to_mesh_full", host.to_mesh);
