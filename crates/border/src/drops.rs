@@ -1,4 +1,4 @@
-//! What a node has dropped, by layer and reason.
+//! The counts of a node's drops, by layer and reason.
 
 use core::fmt::Display;
 

@@ -2,7 +2,7 @@
 //! kind of processor; for Linux, one archive for each architecture, with the files that
 //! `make install-c` installs.
 
-use super::{Arch, GLIBC, Release, cannot, create, programs};
+use super::{Arch, GLIBC, Release, create, create_empty, programs};
 use crate::clib;
 use crate::report::Outcome;
 use crate::workspace;
@@ -26,10 +26,7 @@ pub fn build(release: &Release<'_>) -> Outcome {
 fn for_linux(release: &Release<'_>, arch: &Arch) -> Outcome {
     let top = format!("redpoll-{}-c-{}-linux", release.version, arch.name);
     let folder = release.stage.join(&top);
-    if folder.exists() {
-        std::fs::remove_dir_all(&folder).map_err(|error| cannot("remove", &folder, &error))?;
-    }
-    create(&folder)?;
+    create_empty(&folder)?;
     let built = release.target.join(arch.target).join("release");
     clib::install_release(
         release.workspace,
@@ -49,10 +46,7 @@ fn for_linux(release: &Release<'_>, arch: &Arch) -> Outcome {
     pack(release, &top)?;
     if arch.name == std::env::consts::ARCH {
         let sources = release.stage.join("c-first");
-        if sources.exists() {
-            std::fs::remove_dir_all(&sources)
-                .map_err(|error| cannot("remove", &sources, &error))?;
-        }
+        create_empty(&sources)?;
         if let Some(reason) = clib::check_in(release.workspace, &folder, &sources)? {
             println!("dist: skipped the first program in C: {reason}");
         }

@@ -294,9 +294,8 @@ fn build(
     let is_whole = [&options.parts, &options.archs, &options.programs]
         .iter()
         .all(|chosen| chosen.is_empty());
-    if is_whole && release.out.exists() {
-        std::fs::remove_dir_all(&release.out)
-            .map_err(|error| cannot("remove", &release.out, &error))?;
+    if is_whole {
+        create_empty(&release.out)?;
     }
     create(&release.out)?;
     create(&release.stage)?;
@@ -349,6 +348,14 @@ fn sums(release: &Release<'_>) -> Result<String, Failure> {
 
 fn create(folder: &Path) -> Outcome {
     std::fs::create_dir_all(folder).map_err(|error| cannot("create", folder, &error))
+}
+
+/// Creates a folder without entries; the entries of an earlier build are removed.
+fn create_empty(folder: &Path) -> Outcome {
+    if folder.exists() {
+        std::fs::remove_dir_all(folder).map_err(|error| cannot("remove", folder, &error))?;
+    }
+    create(folder)
 }
 
 fn write(path: &Path, text: &str) -> Outcome {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Arch, Program, Release, cannot, create, shown};
+use super::{Arch, Program, Release, create, create_empty, shown};
 use crate::report::{Failure, Outcome};
 use crate::workspace;
 
@@ -20,11 +20,8 @@ pub fn build(release: &Release<'_>) -> Outcome {
 /// Writes man pages and completions to the folder in which the manifests look for them.
 fn describe(release: &Release<'_>) -> Outcome {
     let folder = release.stage.join("share");
-    // Removes the folder of an earlier build, which may have man pages of removed commands.
-    if folder.exists() {
-        std::fs::remove_dir_all(&folder).map_err(|error| cannot("remove", &folder, &error))?;
-    }
-    create(&folder)?;
+    // An earlier build may have left man pages of removed commands.
+    create_empty(&folder)?;
     for program in release.options.programs() {
         if program.name == "redpoll-taim" {
             create(&folder.join("man-taim"))?;

@@ -4,16 +4,14 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Release, cannot, create, list, shown};
+use super::{Release, cannot, create, create_empty, list, shown};
 use crate::report::{Failure, Outcome};
 use crate::workspace;
 
 /// Unpacks all files of the release, and fails if one contains the folder of the sources or of cargo's crates.
 pub fn check(release: &Release<'_>) -> Outcome {
     let folder = release.stage.join("unpacked");
-    if folder.exists() {
-        std::fs::remove_dir_all(&folder).map_err(|error| cannot("remove", &folder, &error))?;
-    }
+    create_empty(&folder)?;
     for file in list(&release.out)? {
         if file.is_file() {
             let name = file.file_name().unwrap_or_default();
