@@ -5,7 +5,8 @@ use core::fmt::Display;
 use redpoll_stack::{Node, Profile};
 
 /// Calls `each` with the layer, the name and the count of every reason for which the node drops
-/// frames or packets, zeros included. Layers: `mac`, `security`, `lowpan` and `ip`.
+/// frames or packets, zeros included. Layers: `mac`, `lowpan` and `ip`. Link-layer security, an
+/// optional feature of the node, counts its reasons itself.
 pub fn each_drop<P: Profile>(node: &Node<P>, mut each: impl FnMut(&str, &dyn Display, u32)) {
     let mac = node.mac().counters();
     for (reason, count) in [
@@ -22,11 +23,6 @@ pub fn each_drop<P: Profile>(node: &Node<P>, mut each: impl FnMut(&str, &dyn Dis
         ("no_source", mac.rx_no_source),
     ] {
         each("mac", &reason, count);
-    }
-    if let Some(security) = node.security() {
-        for (reason, count) in security.counters().refusals() {
-            each("security", &reason, count);
-        }
     }
     for (reason, count) in node.lowpan().counters().drops() {
         each("lowpan", &reason, count);
