@@ -101,6 +101,11 @@ fn losses<P: Profile>(mesh: &RadioMesh<P>, gateway: &Gateway) -> Vec<Loss> {
     for (reason, count) in mesh.gate().counters().drops() {
         add("host", &reason, count);
     }
+    if let Some(security) = mesh.node().security() {
+        for (reason, count) in security.counters().refusals() {
+            add("security", &reason, count);
+        }
+    }
     each_drop(mesh.node(), add);
     losses
 }

@@ -37,6 +37,11 @@ pub(crate) fn drops(
         }
     }
     if let Some(node) = node {
+        if let Some(security) = node.security() {
+            for (reason, count) in security.counters().refusals() {
+                add("security", &reason, count.into());
+            }
+        }
         each_drop(node, |layer, reason, count| {
             add(layer, reason, count.into())
         });
